@@ -1,0 +1,282 @@
+// Package config is the configuration of one environment: its keys, defaults and rules.
+//
+// It owns the object `headroom:environment` of the stack file: strict decoding, defaults, and every rule that config alone can break,
+// reported all at once. It does not own rules that need an answer from AWS (package infra asks and judges those), and imports no Pulumi.
+package config
+
+import "github.com/headroom-eks/headroom/components/pool"
+
+// Environment is everything a stack is configured with, apart from aws:region.
+type Environment struct {
+	// Tags on everything that can carry tags.
+	Tags map[string]string `json:"tags,omitempty"`
+	// Protect keeps the cluster and the network from being deleted or replaced until it is switched off.
+	Protect bool `json:"protect,omitempty" jsonschema:"default=false"`
+	// PodsSelectPool declares that every pod selects its pool by the label headroom/pool, so that two scalers cannot both answer one pod.
+	PodsSelectPool bool `json:"podsSelectPool,omitempty" jsonschema:"default=false"`
+
+	Network           Network           `json:"network"`
+	Cluster           Cluster           `json:"cluster,omitempty"`
+	System            System            `json:"system,omitempty"`
+	GPU               GPU               `json:"gpu,omitempty"`
+	Karpenter         Karpenter         `json:"karpenter,omitempty"`
+	ClusterAutoscaler ClusterAutoscaler `json:"clusterAutoscaler,omitempty"`
+	AutoMode          AutoMode          `json:"autoMode,omitempty"`
+	// General is the pool for everything without a GPU: several families, bounded by vCPUs and memory. Left out, it is not made.
+	General *General `json:"general,omitempty"`
+	// Pools are the GPU pools.
+	Pools []Pool `json:"pools,omitempty"`
+	// Spot says what this account needs before it can run spot instances.
+	Spot     Spot     `json:"spot,omitempty"`
+	Capacity Capacity `json:"capacity,omitempty"`
+	GitOps   GitOps   `json:"gitOps,omitempty"`
+}
+
+// Network is a new VPC, or an existing one by ids.
+type Network struct {
+	// CIDR of the new VPC, /16 to /22.
+	CIDR string `json:"cidr,omitempty" jsonschema:"default=10.0.0.0/16"`
+	// Zones of the new VPC by name, at least two. A zone added at the end leaves the other subnets where they are.
+	Zones []string `json:"zones,omitempty"`
+	// NATGateways is how private subnets reach the internet. Without any, interface endpoints carry what nodes need.
+	NATGateways string `json:"natGateways,omitempty" jsonschema:"enum=one-per-vpc,enum=one-per-zone,enum=none,default=one-per-vpc"`
+	// InterfaceEndpoints are AWS services reached without leaving the VPC, by short name, for example "ecr.api". With natGateways "none" the
+	// services that nodes and controllers need are the default.
+	InterfaceEndpoints []string `json:"interfaceEndpoints,omitempty"`
+	// PrefixDelegation gives nodes addresses in blocks of 16, so that small instance types run more pods.
+	PrefixDelegation bool `json:"prefixDelegation,omitempty" jsonschema:"default=false"`
+	// Existing uses a VPC that is there already; nothing in it is changed, tags included.
+	Existing *ExistingNetwork `json:"existing,omitempty"`
+}
+
+// ExistingNetwork names a VPC that is there already.
+type ExistingNetwork struct {
+	VPCID            string   `json:"vpcId"`
+	PrivateSubnetIDs []string `json:"privateSubnetIds"`
+	PublicSubnetIDs  []string `json:"publicSubnetIds,omitempty"`
+}
+
+// Cluster is the EKS control plane.
+type Cluster struct {
+	// Name of the cluster; "headroom-" and the stack's name by default.
+	Name string `json:"name,omitempty"`
+	// UniqueSuffix adds a stable random suffix to the name, for short-lived environments.
+	UniqueSuffix bool `json:"uniqueSuffix,omitempty" jsonschema:"default=false"`
+	// KubernetesVersion, as text ("1.36"). Never below the live cluster's, never more than one minor above.
+	KubernetesVersion string `json:"kubernetesVersion,omitempty" jsonschema:"default=1.36"`
+	// PublicAccessCIDRs may reach the Kubernetes API from outside the VPC. None by default: then `pulumi up` must run where the VPC can be reached.
+	PublicAccessCIDRs []string `json:"publicAccessCidrs,omitempty"`
+	// SkipReachabilityCheck goes on without having reached the Kubernetes API first, for runs through a proxy.
+	SkipReachabilityCheck bool `json:"skipReachabilityCheck,omitempty" jsonschema:"default=false"`
+	// Access gives IAM roles access to the cluster, by a name of yours, for example "admins".
+	Access map[string]Access `json:"access,omitempty"`
+	// SecretsKeyARN is the KMS key that encrypts secrets. Left out, one is made.
+	SecretsKeyARN string `json:"secretsKeyArn,omitempty"`
+	// LogTypes of the control plane.
+	LogTypes []string `json:"logTypes,omitempty" jsonschema:"enum=api,enum=audit,enum=authenticator,enum=controllerManager,enum=scheduler"`
+	// LogRetentionDays of the control plane's log group.
+	LogRetentionDays int `json:"logRetentionDays,omitempty" jsonschema:"default=90"`
+	// UpgradePolicy STANDARD lets AWS upgrade at the end of standard support; EXTENDED stays, for an hourly fee.
+	UpgradePolicy string `json:"upgradePolicy,omitempty" jsonschema:"enum=STANDARD,enum=EXTENDED,default=STANDARD"`
+	// Addons are the pinned versions of the EKS add-ons. Required when kubernetesVersion is not the default one.
+	Addons Addons `json:"addons,omitempty"`
+}
+
+// Access of one IAM role.
+type Access struct {
+	PrincipalARN string `json:"principalArn"`
+	Policy       string `json:"policy" jsonschema:"enum=cluster-admin,enum=admin,enum=edit,enum=view"`
+}
+
+// Addons are the versions of the EKS add-ons.
+type Addons struct {
+	VPCCNI    string `json:"vpcCni,omitempty" jsonschema:"default=v1.22.3-eksbuild.1"`
+	KubeProxy string `json:"kubeProxy,omitempty" jsonschema:"default=v1.36.0-eksbuild.9"`
+	CoreDNS   string `json:"coredns,omitempty" jsonschema:"default=v1.14.3-eksbuild.3"`
+	EBSCSI    string `json:"ebsCsi,omitempty" jsonschema:"default=v1.62.0-eksbuild.1"`
+}
+
+// System is the fixed managed group that carries controllers and DNS. With Auto Mode there is none.
+type System struct {
+	InstanceType string `json:"instanceType,omitempty" jsonschema:"default=m6i.large"`
+	// NodeCount of the group; it is fixed. With fewer than two, controllers run one replica.
+	NodeCount *int `json:"nodeCount,omitempty" jsonschema:"default=2"`
+	DiskGiB   int  `json:"diskGiB,omitempty" jsonschema:"default=50"`
+	// Tainted keeps other pods away with CriticalAddonsOnly. Then something else must carry them.
+	Tainted bool `json:"tainted,omitempty" jsonschema:"default=false"`
+	// AMIRelease of every managed group, for example "1.36.3-20260911".
+	AMIRelease string `json:"amiRelease,omitempty" jsonschema:"default=1.36.3-20260911"`
+}
+
+// GPU is what makes the GPUs of a node claimable.
+type GPU struct {
+	// DevicePluginVersion of the NVIDIA device plugin chart, for pools of device mode plugin.
+	DevicePluginVersion string `json:"devicePluginVersion,omitempty" jsonschema:"default=0.17.4"`
+	// DRADriverVersion of the NVIDIA DRA driver chart, for pools of device mode dra.
+	DRADriverVersion string `json:"draDriverVersion,omitempty" jsonschema:"default=0.4.1"`
+	// Repository replaces the repository of both charts.
+	Repository string `json:"repository,omitempty"`
+	// ProvidedElsewhere says that plugin and driver are installed by someone else; without either, pods never see a GPU.
+	ProvidedElsewhere bool `json:"providedElsewhere,omitempty" jsonschema:"default=false"`
+}
+
+// Karpenter is installed when a pool uses it.
+type Karpenter struct {
+	Version string `json:"version,omitempty" jsonschema:"default=1.15.0"`
+	// Repository replaces oci://public.ecr.aws/karpenter.
+	Repository string `json:"repository,omitempty"`
+	// AMIAlias of nodes, pinned: a family and a release, never "latest".
+	AMIAlias string `json:"amiAlias,omitempty" jsonschema:"default=al2023@v20260911"`
+	// EnableDRA switches on the alpha support for ResourceClaims, which DRA pools need.
+	EnableDRA bool `json:"enableDRA,omitempty" jsonschema:"default=false"`
+	// InstanceProfile is made by us instead of by the controller, for networks without a way to IAM.
+	InstanceProfile bool `json:"instanceProfile,omitempty" jsonschema:"default=false"`
+	// InterruptionQueueKeyARN encrypts the interruption queue with a customer key; SQS's own by default.
+	InterruptionQueueKeyARN string `json:"interruptionQueueKeyArn,omitempty"`
+}
+
+// ClusterAutoscaler is installed when a pool uses it. Chart and image follow the Kubernetes version.
+type ClusterAutoscaler struct {
+	// Repository replaces https://kubernetes.github.io/autoscaler.
+	Repository string `json:"repository,omitempty"`
+	// Expander decides which pool grows when several could.
+	Expander string `json:"expander,omitempty" jsonschema:"enum=least-waste,enum=random,enum=most-pods,enum=priority,default=least-waste"`
+	// StartupTaints are removed by a daemon once a node is ready; scaling ignores them.
+	StartupTaints []string `json:"startupTaints,omitempty"`
+}
+
+// AutoMode is EKS Auto Mode, switched on when a pool uses it.
+type AutoMode struct {
+	// BuiltInPools of Auto Mode. "system" carries the system pods.
+	BuiltInPools []string `json:"builtInPools,omitempty" jsonschema:"enum=general-purpose,enum=system"`
+	// AllowSwitch permits moving a live cluster into or out of Auto Mode.
+	AllowSwitch bool `json:"allowSwitch,omitempty" jsonschema:"default=false"`
+}
+
+// General is the pool for everything without a GPU. It is never advertised for gangs.
+type General struct {
+	Scaler pool.Scaler `json:"scaler" jsonschema:"enum=karpenter,enum=auto-mode"`
+	// InstanceCategories by their first letter.
+	InstanceCategories []string            `json:"instanceCategories,omitempty"`
+	CapacityTypes      []pool.CapacityType `json:"capacityTypes,omitempty" jsonschema:"enum=on-demand,enum=spot"`
+	Zones              []string            `json:"zones,omitempty"`
+	Limits             GeneralLimits       `json:"limits"`
+	// ConsolidateAfter an idle node is removed, a duration or "Never".
+	ConsolidateAfter string `json:"consolidateAfter,omitempty" jsonschema:"default=1m"`
+	// ExpireAfter a node is replaced, a duration or "Never".
+	ExpireAfter   string       `json:"expireAfter,omitempty" jsonschema:"default=720h"`
+	Budgets       []Budget     `json:"budgets,omitempty"`
+	StartupTaints []pool.Taint `json:"startupTaints,omitempty"`
+	DiskGiB       int          `json:"diskGiB,omitempty" jsonschema:"default=100"`
+}
+
+// GeneralLimits bound the general pool.
+type GeneralLimits struct {
+	VCPUs     int `json:"vcpus"`
+	MemoryGiB int `json:"memoryGiB"`
+}
+
+// Budget bounds how many nodes may be disrupted at once.
+type Budget struct {
+	// Nodes as a number or a percentage, in text.
+	Nodes string `json:"nodes"`
+	// Schedule in cron form; goes with duration.
+	Schedule string `json:"schedule,omitempty"`
+	Duration string `json:"duration,omitempty"`
+	// Reasons this budget is for; all by default.
+	Reasons []string `json:"reasons,omitempty" jsonschema:"enum=Empty,enum=Drifted,enum=Underutilized"`
+}
+
+// Pool is a GPU pool.
+type Pool struct {
+	// Name of the pool, also the value of the label headroom/pool. At most 40 characters.
+	Name   string      `json:"name"`
+	Scaler pool.Scaler `json:"scaler" jsonschema:"enum=fixed,enum=cluster-autoscaler,enum=karpenter,enum=auto-mode"`
+	// InstanceTypes, exact, of one size: each node of the pool has the same vCPUs and GPUs.
+	InstanceTypes []string            `json:"instanceTypes"`
+	CapacityTypes []pool.CapacityType `json:"capacityTypes,omitempty" jsonschema:"enum=on-demand,enum=spot,enum=reserved"`
+	// Zones of the pool by name; every zone of the network that offers the type by default.
+	Zones []string `json:"zones,omitempty"`
+	// NodeCount: the size of a fixed or static pool; the first size of a cluster-autoscaler pool.
+	NodeCount *int `json:"nodeCount,omitempty"`
+	// MinNodeCount of a cluster-autoscaler pool.
+	MinNodeCount *int `json:"minNodeCount,omitempty"`
+	// MaxNodeCount of a pool that scales.
+	MaxNodeCount *int `json:"maxNodeCount,omitempty"`
+	// Static keeps exactly nodeCount Karpenter nodes; Karpenter's gate for it is alpha and is switched on with it.
+	Static bool `json:"static,omitempty" jsonschema:"default=false"`
+	// DeviceMode is how pods claim GPUs.
+	DeviceMode pool.DeviceMode `json:"deviceMode,omitempty" jsonschema:"enum=plugin,enum=dra,default=plugin"`
+	// Priority when pools share a ceiling: a higher one is served first, equal ones by name.
+	Priority int               `json:"priority,omitempty" jsonschema:"default=0"`
+	Labels   map[string]string `json:"labels,omitempty"`
+	// Taints beside nvidia.com/gpu=true:NoSchedule, which every GPU pool has.
+	Taints []pool.Taint `json:"taints,omitempty"`
+	// StartupTaints are removed by a daemon once the node is ready, for example Cilium's.
+	StartupTaints []pool.Taint `json:"startupTaints,omitempty"`
+	// DiskGiB of the encrypted root volume, which holds images and models.
+	DiskGiB int `json:"diskGiB,omitempty" jsonschema:"default=200"`
+	// LocalDisks "raid0" joins the instance store for pods' ephemeral storage (Karpenter only).
+	LocalDisks string `json:"localDisks,omitempty" jsonschema:"enum=raid0"`
+	// Spread "per-zone" makes one managed group a zone (cluster-autoscaler only); maxNodeCount stays the total.
+	Spread string `json:"spread,omitempty" jsonschema:"enum=per-zone"`
+	// NodeRepair lets EKS replace unhealthy nodes of a managed group.
+	NodeRepair bool `json:"nodeRepair,omitempty" jsonschema:"default=false"`
+	// AcceptNoWakeFromZero allows a DRA pool of cluster-autoscaler to start at zero; it then advertises what is realized.
+	AcceptNoWakeFromZero bool `json:"acceptNoWakeFromZero,omitempty" jsonschema:"default=false"`
+	// Reservation backs the pool; only with capacity type "reserved".
+	Reservation *Reservation `json:"reservation,omitempty"`
+	// Weight between Karpenter pools that fit the same pod, 1 to 100; higher wins.
+	Weight int `json:"weight,omitempty"`
+	// ConsolidateAfter an empty node is removed, a duration or "Never" (Karpenter and Auto Mode).
+	ConsolidateAfter string `json:"consolidateAfter,omitempty" jsonschema:"default=10m"`
+	// ExpireAfter a node is replaced, a duration or "Never" (Karpenter and Auto Mode).
+	ExpireAfter string `json:"expireAfter,omitempty" jsonschema:"default=Never"`
+	// TerminationGracePeriod bounds how long a node may drain, a duration (Karpenter and Auto Mode).
+	TerminationGracePeriod string   `json:"terminationGracePeriod,omitempty"`
+	Budgets                []Budget `json:"budgets,omitempty"`
+	// Kubelet settings of the node class (Karpenter only), for example maxPods.
+	Kubelet map[string]any `json:"kubelet,omitempty"`
+}
+
+// Reservation is an EC2 capacity reservation.
+type Reservation struct {
+	ID    string `json:"id"`
+	Count int    `json:"count"`
+	// End of the reservation, RFC 3339; open without.
+	End string `json:"end,omitempty"`
+}
+
+// Spot says what this account needs before it can run spot instances.
+type Spot struct {
+	// CreateServiceLinkedRole makes AWSServiceRoleForEC2Spot. One per account, so never by default.
+	CreateServiceLinkedRole bool `json:"createServiceLinkedRole,omitempty" jsonschema:"default=false"`
+}
+
+// Capacity is how the capacity contract is computed and published.
+type Capacity struct {
+	// ValidFor is how long a published document may be believed, a duration.
+	ValidFor string `json:"validFor,omitempty" jsonschema:"default=1h"`
+	// ReservedVCPUs of the account's quotas that other users of the account may take.
+	ReservedVCPUs ReservedVCPUs `json:"reservedVcpus,omitempty"`
+	// SurgeMarginPercent of a soft maximum is kept back; Karpenter checks its limits with delay.
+	SurgeMarginPercent int `json:"surgeMarginPercent,omitempty" jsonschema:"default=0"`
+	// ConfigMap also publishes the document as a ConfigMap in kube-system.
+	ConfigMap bool `json:"configMap,omitempty" jsonschema:"default=false"`
+	// SSMParameter also publishes the document under this parameter name.
+	SSMParameter string `json:"ssmParameter,omitempty"`
+}
+
+// ReservedVCPUs of the quotas for G and VT instances.
+type ReservedVCPUs struct {
+	OnDemand int `json:"onDemand,omitempty" jsonschema:"default=0"`
+	Spot     int `json:"spot,omitempty" jsonschema:"default=0"`
+}
+
+// GitOps leaves node pools and classes to someone else.
+type GitOps struct {
+	// NodePools gives NodePools and node classes as output `manifests` instead of applying them.
+	NodePools bool `json:"nodePools,omitempty" jsonschema:"default=false"`
+	// Applied confirms that the manifests are applied; until then pools advertise what is realized.
+	Applied bool `json:"applied,omitempty" jsonschema:"default=false"`
+}
