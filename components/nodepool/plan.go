@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/headroom-eks/headroom/components/pool"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -150,4 +151,16 @@ var fractionalFamilies = []string{"g6f", "gr6f"}
 // Fractional tells whether nodes of an instance type have less than one whole GPU.
 func Fractional(instanceType string) bool {
 	return slices.Contains(fractionalFamilies, Family(instanceType))
+}
+
+// minDeleteTimeout leaves the nodes time to drain and to be terminated.
+const minDeleteTimeout = 15 * time.Minute
+
+// deleteTimeout of a NodePool: nodes may drain for the whole grace period first.
+func deleteTimeout(spec Spec) time.Duration {
+	grace, err := time.ParseDuration(spec.TerminationGracePeriod)
+	if err != nil {
+		grace = minDeleteTimeout // none is set: a drain ends when the pods do
+	}
+	return minDeleteTimeout + grace
 }

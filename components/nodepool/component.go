@@ -1,0 +1,159 @@
+package nodepool
+
+import (
+	"fmt"
+
+	"github.com/headroom-eks/headroom/problem"
+	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
+	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/apiextensions"
+	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+const nodePoolType = "headroom:nodepool:NodePool"
+
+// Args of a pool.
+type Args struct {
+	Spec  Spec
+	Class Class
+	// ClusterName marks what the pool's instances are made of.
+	ClusterName pulumi.StringInput
+	// SubnetIDs and SecurityGroupIDs of the instances.
+	SubnetIDs, SecurityGroupIDs pulumi.StringArrayInput
+	// RoleName of the nodes, or else InstanceProfile, the name of a profile that holds it; never both.
+	RoleName, InstanceProfile pulumi.StringInput
+	// Controller is all that must be there as long as a node of the pool lives: charts, permissions, access entry.
+	Controller []pulumi.Resource
+	// KeepOnDelete leaves the objects and their nodes in the cluster when they leave the stack. Set it in an update of its own before
+	// the objects are handed over to GitOps; a destroy leaves instances behind while it is set.
+	KeepOnDelete bool
+}
+
+// NodePool is a pool with its node class.
+type NodePool struct {
+	pulumi.ResourceState
+
+	// Name of the NodePool.
+	Name pulumi.StringOutput
+}
+
+// New makes the node class and then the NodePool.
+func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*NodePool, error) {
+	if err := validateArgs(name, args).Err(); err != nil {
+		return nil, err
+	}
+	c := &NodePool{}
+	inputs := pulumi.Map{"name": pulumi.String(args.Spec.Name), "clusterName": args.ClusterName}
+	if err := ctx.RegisterComponentResourceV2(nodePoolType, name, inputs, c, opts...); err != nil {
+		return nil, fmt.Errorf("register %s: %w", name, err)
+	}
+
+	class, err := PlanNodeClass(args.Spec.Name, args.Class, Wiring{})
+	if err != nil {
+		return nil, fmt.Errorf("plan node class of %s: %w", name, err)
+	}
+	wire(class.Spec, args)
+	// The controller finishes the deletion of a node class and of the nodes of a pool, so it must outlive both (field fault BR-86);
+	// its charts bring the definitions of both kinds (field fault BR-55).
+	classResource, err := apply(ctx, name+"-class", class, nil, pulumi.Parent(c), pulumi.DependsOn(args.Controller), pulumi.RetainOnDelete(args.KeepOnDelete))
+	if err != nil {
+		return nil, fmt.Errorf("create node class of %s: %w", name, err)
+	}
+
+	nodePool, err := PlanNodePool(args.Spec, EC2NodeClass)
+	if err != nil {
+		return nil, fmt.Errorf("plan %s: %w", name, err)
+	}
+	annotations := pulumi.StringMap{
+		// The deletion ends when the last node is gone, and not when the NodePool is.
+		"pulumi.com/deletionPropagationPolicy": pulumi.String("foreground"),
+	}
+	_, err = apply(ctx, name+"-pool", nodePool, annotations, pulumi.Parent(c),
+		pulumi.DependsOn(append([]pulumi.Resource{classResource}, args.Controller...)), // its nodes need the class until the last is gone
+		pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: deleteTimeout(args.Spec).String()}),
+		pulumi.RetainOnDelete(args.KeepOnDelete))
+	if err != nil {
+		return nil, fmt.Errorf("create NodePool of %s: %w", name, err)
+	}
+	c.Name = pulumi.String(args.Spec.Name).ToStringOutput()
+	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"name": c.Name})
+}
+
+// Manifests gives the objects that New makes as files, name to YAML, for a GitOps tool to apply.
+func Manifests(name string, args *Args) (pulumi.StringMapOutput, error) {
+	if err := validateArgs(name, args).Err(); err != nil {
+		return pulumi.StringMapOutput{}, err
+	}
+	spec, class := args.Spec, args.Class
+	return pulumi.All(args.ClusterName, args.SubnetIDs, args.SecurityGroupIDs, orEmpty(args.RoleName), orEmpty(args.InstanceProfile)).ApplyT(
+		func(v []any) (map[string]string, error) {
+			wiring := Wiring{}
+			wiring.Cluster, _ = v[0].(string)
+			wiring.SubnetIDs, _ = v[1].([]string)
+			wiring.SecurityGroupIDs, _ = v[2].([]string)
+			wiring.Role, _ = v[3].(string)
+			wiring.InstanceProfile, _ = v[4].(string)
+			classManifest, err := PlanNodeClass(spec.Name, class, wiring)
+			if err != nil {
+				return nil, err
+			}
+			nodePool, err := PlanNodePool(spec, EC2NodeClass)
+			if err != nil {
+				return nil, err
+			}
+			return Files(spec.Name, classManifest, nodePool)
+		}).(pulumi.StringMapOutput), nil
+}
+
+// wire puts the values of other resources into a planned node class. Field by field, so that policies see the rest in a first preview,
+// when these are unknown.
+func wire(spec map[string]any, args *Args) {
+	terms := func(ids []string) []any { return idTerms(ids) }
+	spec["subnetSelectorTerms"] = args.SubnetIDs.ToStringArrayOutput().ApplyT(terms)
+	spec["securityGroupSelectorTerms"] = args.SecurityGroupIDs.ToStringArrayOutput().ApplyT(terms)
+	poolName, own := args.Spec.Name, args.Class.Tags
+	spec["tags"] = args.ClusterName.ToStringOutput().ApplyT(func(cluster string) map[string]string { return tags(cluster, poolName, own) })
+	if args.RoleName != nil {
+		spec["role"] = args.RoleName
+	} else {
+		spec["instanceProfile"] = args.InstanceProfile
+	}
+}
+
+func apply(ctx *pulumi.Context, name string, m Manifest, annotations pulumi.StringMap, opts ...pulumi.ResourceOption) (pulumi.Resource, error) {
+	metadata := metav1.ObjectMetaArgs{}
+	if text, ok := m.Metadata["name"].(string); ok {
+		metadata.Name = pulumi.String(text)
+	}
+	if annotations != nil {
+		metadata.Annotations = annotations
+	}
+	return apiextensions.NewCustomResource(ctx, name, &apiextensions.CustomResourceArgs{
+		ApiVersion: pulumi.String(m.APIVersion), Kind: pulumi.String(m.Kind), Metadata: metadata,
+		OtherFields: kubernetes.UntypedArgs{"spec": m.Spec},
+	}, opts...)
+}
+
+func orEmpty(s pulumi.StringInput) pulumi.StringInput {
+	if s == nil {
+		return pulumi.String("")
+	}
+	return s
+}
+
+func validateArgs(name string, args *Args) (problems problem.List) {
+	at := fmt.Sprintf("nodepool %q", name)
+	if args == nil {
+		problems.Add(at, "no arguments were given")
+		return problems
+	}
+	problems.Join("", Validate(at, args.Spec))
+	problems.Join("", ValidateClass(at+".class", args.Class))
+	if args.ClusterName == nil || args.SubnetIDs == nil || args.SecurityGroupIDs == nil {
+		problems.Add(at, "cluster name, subnets and security groups are all needed")
+	}
+	if (args.RoleName == nil) == (args.InstanceProfile == nil) {
+		problems.Add(at, "exactly one of the nodes' role and an instance profile is needed; give one")
+	}
+	return problems
+}
