@@ -1,0 +1,243 @@
+package pool_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/headroom-eks/headroom/components/pool"
+	"pgregory.net/rapid"
+)
+
+// pod is what decides on which pools it may run.
+type pod struct {
+	Tolerations []pool.Toleration
+	Pool        string // value of its selector on pool.PoolLabel, empty without one
+}
+
+func (p pod) fits(c pool.Claimant) bool {
+	if p.Pool != "" && p.Pool != c.Name {
+		return false
+	}
+	for _, taint := range c.Taints {
+		if taint.Effect == pool.PreferNoSchedule {
+			continue
+		}
+		if !slices.ContainsFunc(p.Tolerations, func(t pool.Toleration) bool { return t.Tolerates(taint) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// answering are the scalers that would bring a node for the pod.
+func (p pod) answering(pools []pool.Claimant) (scalers []pool.Scaler) {
+	for _, c := range pools {
+		if c.Scaler != pool.Fixed && p.fits(c) && !slices.Contains(scalers, c.Scaler) {
+			scalers = append(scalers, c.Scaler)
+		}
+	}
+	return scalers
+}
+
+var (
+	keys   = []string{"nvidia.com/gpu", "team", "example.com/scaler", "dedicated"}
+	values = []string{"", "true", "a", "b"}
+)
+
+func genPools(t *rapid.T) (pools []pool.Claimant) {
+	taint := rapid.Custom(func(t *rapid.T) pool.Taint {
+		return pool.Taint{
+			Key:    rapid.SampledFrom(keys).Draw(t, "key"),
+			Value:  rapid.SampledFrom(values).Draw(t, "value"),
+			Effect: rapid.SampledFrom([]pool.Effect{pool.NoSchedule, pool.NoSchedule, pool.NoExecute, pool.PreferNoSchedule}).Draw(t, "effect"),
+		}
+	})
+	for i := range rapid.IntRange(2, 4).Draw(t, "pools") {
+		pools = append(pools, pool.Claimant{
+			Name:   string(rune('a' + i)),
+			Scaler: rapid.SampledFrom([]pool.Scaler{pool.Karpenter, pool.ClusterAutoscaler, pool.ClusterAutoscaler, pool.Fixed}).Draw(t, "scaler"),
+			Taints: rapid.SliceOfN(taint, 0, 3).Draw(t, "taints"),
+		})
+	}
+	return pools
+}
+
+// genTolerations makes tolerations as someone writes them who has one pool in mind: on keys of that pool, in any form Kubernetes allows
+// but the one without a key; some on keys that no pool uses, as Kubernetes adds them to every pod.
+func genTolerations(t *rapid.T, pools []pool.Claimant) (tolerations []pool.Toleration) {
+	written := rapid.SampledFrom(pools).Draw(t, "written for")
+	known := []string{"node.kubernetes.io/not-ready"}
+	for _, taint := range written.Taints {
+		known = append(known, taint.Key)
+	}
+	for range rapid.IntRange(0, 5).Draw(t, "tolerations") {
+		tol := pool.Toleration{
+			Key:      rapid.SampledFrom(known).Draw(t, "toleration key"),
+			Operator: rapid.SampledFrom([]string{"Equal", "Exists"}).Draw(t, "operator"),
+			Effect:   rapid.SampledFrom([]pool.Effect{"", pool.NoSchedule, pool.NoExecute}).Draw(t, "toleration effect"),
+		}
+		if tol.Operator == "Equal" {
+			tol.Value = rapid.SampledFrom(values).Draw(t, "toleration value")
+		}
+		tolerations = append(tolerations, tol)
+	}
+	return tolerations
+}
+
+// Field fault BR-09.
+func TestNoPodFitsPoolsOfTwoScalersWhenTheirTaintsAreAccepted(t *testing.T) {
+	mixed, fitted := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		pools := genPools(t)
+		if pool.ValidateOverlap("pools", pools, false).Err() != nil {
+			t.Skip("refused")
+		}
+		if shares(pools) {
+			mixed++
+		}
+		for range 20 {
+			p := pod{Tolerations: genTolerations(t, pools)}
+			if rapid.Bool().Draw(t, "selects") {
+				p.Pool = rapid.SampledFrom(pools).Draw(t, "selected").Name
+			}
+			scalers := p.answering(pools)
+			fitted += len(scalers)
+			if len(scalers) > 1 {
+				t.Fatalf("%v all answer pod %+v on pools %+v", scalers, p, pools)
+			}
+		}
+	})
+	if mixed == 0 || fitted == 0 {
+		t.Fatalf("%d configurations with two scalers accepted and %d pods placed: nothing was tried", mixed, fitted)
+	}
+}
+
+func shares(pools []pool.Claimant) bool {
+	has := func(s pool.Scaler) bool {
+		return slices.ContainsFunc(pools, func(c pool.Claimant) bool { return c.Scaler == s })
+	}
+	return has(pool.Karpenter) && has(pool.ClusterAutoscaler)
+}
+
+// Field fault BR-09.
+func TestNoPodFitsPoolsOfTwoScalersWhenEveryPodSelectsItsPool(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pools := genPools(t)
+		if err := pool.ValidateOverlap("pools", pools, true).Err(); err != nil {
+			t.Fatal(err)
+		}
+		p := pod{
+			Tolerations: append(genTolerations(t, pools), pool.Toleration{Operator: "Exists"}),
+			Pool:        rapid.SampledFrom(pools).Draw(t, "selected").Name,
+		}
+		if scalers := p.answering(pools); len(scalers) > 1 {
+			t.Fatalf("%v all answer pod %+v on pools %+v", scalers, p, pools)
+		}
+	})
+}
+
+// Refusing capacity that could exist is a fault too: every refusal has a pod to show for it.
+func TestEveryRefusalHasAPodThatFitsPoolsOfTwoScalers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pools := genPools(t)
+		if pool.ValidateOverlap("pools", pools, false).Err() == nil {
+			t.Skip("accepted")
+		}
+		for _, written := range pools {
+			var p pod
+			for _, taint := range written.Taints {
+				p.Tolerations = append(p.Tolerations, pool.Toleration{Key: taint.Key, Operator: "Exists"})
+			}
+			// A NoExecute taint keeps pods out as well; the rule counts NoSchedule alone, and so does this pod.
+			p.Tolerations = append(p.Tolerations, pool.Toleration{Operator: "Exists", Effect: pool.NoExecute})
+			if len(p.answering(pools)) > 1 {
+				return
+			}
+		}
+		t.Fatalf("refused, and no pod fits two scalers: %+v", pools)
+	})
+}
+
+func TestOverlapNamesBothPoolsAndTheOneWithoutATaint(t *testing.T) {
+	err := pool.ValidateOverlap("pools", []pool.Claimant{
+		{Name: "gpu-l4", Scaler: pool.Karpenter, Taints: []pool.Taint{pool.GPUTaint, {Key: "team", Value: "a", Effect: pool.NoSchedule}}},
+		{Name: "gpu-dra", Scaler: pool.ClusterAutoscaler, Taints: []pool.Taint{pool.GPUTaint}},
+	}, false).Err()
+	if err == nil {
+		t.Fatal("a pool without a taint of its own is accepted")
+	}
+	for _, want := range []string{`"gpu-l4" and "gpu-dra"`, `give "gpu-dra" a NoSchedule taint on a key that "gpu-l4" does not use`, "podsSelectPool: true"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nlacks %s", err, want)
+		}
+	}
+}
+
+func TestOverlapIsDecidedByKeysBecauseExistsTakesAnyValue(t *testing.T) {
+	pools := func(keyA, keyB string) []pool.Claimant {
+		return []pool.Claimant{
+			{Name: "a", Scaler: pool.Karpenter, Taints: []pool.Taint{{Key: keyA, Value: "karpenter", Effect: pool.NoSchedule}}},
+			{Name: "b", Scaler: pool.ClusterAutoscaler, Taints: []pool.Taint{{Key: keyB, Value: "other", Effect: pool.NoSchedule}}},
+		}
+	}
+	if pool.ValidateOverlap("pools", pools("team", "team"), false).Err() == nil {
+		t.Error("two values of one key are accepted; a toleration with Exists fits both")
+	}
+	if err := pool.ValidateOverlap("pools", pools("team-a", "team-b"), false).Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFixedPoolsAreInNobodysWay(t *testing.T) {
+	err := pool.ValidateOverlap("pools", []pool.Claimant{
+		{Name: "system", Scaler: pool.Fixed}, {Name: "general", Scaler: pool.Karpenter}, {Name: "spare", Scaler: pool.Fixed},
+	}, false).Err()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Found by the generated pods: the pool itself is in nobody's way, the pods written for it are.
+func TestPodsOfAFullFixedPoolMustNotFitTwoScalers(t *testing.T) {
+	team := pool.Taint{Key: "team", Effect: pool.NoSchedule}
+	err := pool.ValidateOverlap("pools", []pool.Claimant{
+		{Name: "both", Scaler: pool.Fixed, Taints: []pool.Taint{pool.GPUTaint, team}},
+		{Name: "gpu", Scaler: pool.Karpenter, Taints: []pool.Taint{pool.GPUTaint}},
+		{Name: "team", Scaler: pool.ClusterAutoscaler, Taints: []pool.Taint{team}},
+	}, false).Err()
+	if err == nil || !strings.Contains(err.Error(), `"gpu" and "team": a pod for the fixed pool "both"`) {
+		t.Errorf("got %v, want the three pools named", err)
+	}
+}
+
+// Field fault BR-10.
+func TestAutoModeExcludesEveryOtherScalerWhateverPodsSelect(t *testing.T) {
+	for _, other := range []pool.Scaler{pool.Karpenter, pool.ClusterAutoscaler, pool.Fixed} {
+		pools := []pool.Claimant{{Name: "auto", Scaler: pool.AutoMode}, {Name: "other", Scaler: other, Taints: []pool.Taint{pool.GPUTaint}}}
+		for _, selects := range []bool{false, true} {
+			if pool.ValidateOverlap("pools", pools, selects).Err() == nil {
+				t.Errorf("auto-mode beside %s is accepted with podsSelectPool %v", other, selects)
+			}
+		}
+	}
+}
+
+// The stated limit of the rule: taints cannot keep out a pod that tolerates everything, only a selector can.
+func TestAPodThatToleratesEverythingIsBeyondTaints(t *testing.T) {
+	pools := []pool.Claimant{
+		{Name: "a", Scaler: pool.Karpenter, Taints: []pool.Taint{{Key: "a", Effect: pool.NoSchedule}}},
+		{Name: "b", Scaler: pool.ClusterAutoscaler, Taints: []pool.Taint{{Key: "b", Effect: pool.NoSchedule}}},
+	}
+	if err := pool.ValidateOverlap("pools", pools, false).Err(); err != nil {
+		t.Fatal(err)
+	}
+	everything := pod{Tolerations: []pool.Toleration{{Operator: "Exists"}}}
+	if n := len(everything.answering(pools)); n != 2 {
+		t.Errorf("%d scalers answer, want 2: the documented limit no longer holds, say so", n)
+	}
+	everything.Pool = "a"
+	if n := len(everything.answering(pools)); n != 1 {
+		t.Errorf("%d scalers answer a pod with a selector, want 1", n)
+	}
+}
