@@ -1,0 +1,219 @@
+package automode_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/headroom-eks/headroom/components/automode"
+	"github.com/headroom-eks/headroom/components/internal/recorder"
+	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+const (
+	entryToken       = "aws:eks/accessEntry:AccessEntry"
+	associationToken = "aws:eks/accessPolicyAssociation:AccessPolicyAssociation"
+	attachmentToken  = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
+	policyToken      = "aws:iam/policy:Policy"
+	classToken       = "kubernetes:eks.amazonaws.com/v1:NodeClass"
+	nodePoolToken    = "kubernetes:karpenter.sh/v1:NodePool"
+)
+
+// run makes the node role, the access and one pool.
+func run(t *testing.T, settings automode.Settings, p automode.Pool) *recorder.Recorder {
+	t.Helper()
+	r, err := tryRun(settings, p, "1.36")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func tryRun(settings automode.Settings, p automode.Pool, version string) (*recorder.Recorder, error) {
+	return recorder.Run(nil, func(ctx *pulumi.Context) error {
+		tags := map[string]string{"env": "dev"}
+		role, err := automode.NewNodeRole(ctx, "auto-nodes", &automode.NodeRoleArgs{Partition: "aws", DNSSuffix: "amazonaws.com", Tags: tags})
+		if err != nil {
+			return err
+		}
+		access, err := automode.New(ctx, "auto", &automode.Args{
+			Settings: settings, Partition: "aws", NodeRole: role, Tags: tags,
+			ClusterName: pulumi.String("headroom-dev"), ClusterRoleName: pulumi.String("cluster-role"),
+		})
+		if err != nil {
+			return err
+		}
+		_, err = automode.NewPool(ctx, "gpu-l4", &automode.PoolArgs{
+			Pool: p, KubernetesVersion: version, Access: access, ClusterName: pulumi.String("headroom-dev"),
+			SubnetIDs: pulumi.ToStringArray(place.SubnetIDs), SecurityGroupIDs: pulumi.ToStringArray(place.SecurityGroupIDs),
+		})
+		return err
+	})
+}
+
+func TestAccessEntryIsOursWithoutBuiltInPools(t *testing.T) {
+	r := run(t, automode.Settings{Enabled: true}, gpuPool())
+	entry := r.Get(t, entryToken, "auto-nodes")
+	if entry.Inputs["type"] != "EC2" || entry.Inputs["principalArn"] != "arn:aws:mock:us-west-2:123456789012:auto-nodes-role" {
+		t.Errorf("entry: %v", entry.Inputs)
+	}
+	association := r.Get(t, associationToken, "auto-nodes")
+	if got, want := association.Inputs["policyArn"], "arn:aws:eks::aws:cluster-access-policy/AmazonEKSAutoNodePolicy"; got != want {
+		t.Errorf("policy %v, want %v", got, want)
+	}
+	if !dependsOn(association, entryToken, "auto-nodes") {
+		t.Error("the policy is associated before there is an entry")
+	}
+}
+
+func TestAccessEntryIsLeftToEKSWithABuiltInPool(t *testing.T) {
+	r := run(t, automode.Settings{Enabled: true, BuiltInPools: []string{"system"}}, gpuPool())
+	if found := append(r.Of(entryToken), r.Of(associationToken)...); len(found) != 0 {
+		t.Errorf("EKS refuses a second entry for the role, yet %d resources were made", len(found))
+	}
+}
+
+func TestClusterRoleIsGivenThePermissionToTag(t *testing.T) {
+	r := run(t, automode.Settings{Enabled: true}, gpuPool())
+	attachment := r.Get(t, attachmentToken, "auto-cluster-role")
+	if attachment.Inputs["role"] != "cluster-role" || attachment.Inputs["policyArn"] != "arn:aws:mock:us-west-2:123456789012:auto-cluster-role" {
+		t.Errorf("attachment: %v", attachment.Inputs)
+	}
+	text, _ := r.Get(t, policyToken, "auto-cluster-role").Inputs["policy"].(string)
+	if !json.Valid([]byte(text)) || !strings.Contains(text, "ec2:RunInstances") {
+		t.Errorf("policy: %s", text)
+	}
+}
+
+func TestNodeRoleIsTrustedByEC2Alone(t *testing.T) {
+	r := run(t, automode.Settings{Enabled: true}, gpuPool())
+	trust := r.Get(t, "aws:iam/role:Role", "auto-nodes-role").Inputs["assumeRolePolicy"]
+	want := `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`
+	if trust != want {
+		t.Errorf("trust %v", trust)
+	}
+	var attached []string
+	for _, a := range r.Of(attachmentToken) {
+		if a.Inputs["role"] == "auto-nodes-role-name" {
+			attached = append(attached, fmt.Sprint(a.Inputs["policyArn"]))
+		}
+	}
+	slices.Sort(attached)
+	policies := []string{"arn:aws:iam::aws:policy/AmazonEC2ContainerRegistryPullOnly", "arn:aws:iam::aws:policy/AmazonEKSWorkerNodeMinimalPolicy"}
+	if diff := cmp.Diff(policies, attached); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPoolRegistersBothObjectsAsPlanned(t *testing.T) {
+	r := run(t, automode.Settings{Enabled: true}, gpuPool())
+	at := place
+	at.NodeRoleName = "auto-nodes-role-name"
+	class, nodePool, err := automode.PlanPool(gpuPool(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for token, want := range map[string]map[string]any{classToken: class.Spec, nodePoolToken: nodePool.Spec} {
+		objects := r.Of(token)
+		if len(objects) != 1 {
+			t.Fatalf("%d of %s", len(objects), token)
+		}
+		// Through JSON: the two sides differ in the Go types of equal lists and numbers.
+		if diff := cmp.Diff(plain(t, want), plain(t, objects[0].Inputs["spec"])); diff != "" {
+			t.Errorf("%s:\n%s", token, diff)
+		}
+	}
+}
+
+// Nodes are gone before the class, and the class before the entry and permission that its instances need.
+func TestPoolIsDestroyedFromTheNodesDown(t *testing.T) {
+	r := run(t, automode.Settings{Enabled: true}, gpuPool())
+	nodePool := r.Get(t, nodePoolToken, "gpu-l4-nodepool")
+	if !dependsOn(nodePool, classToken, "gpu-l4-class") {
+		t.Errorf("NodePool depends on %v", nodePool.RPC.Dependencies)
+	}
+	metadata, _ := nodePool.Inputs["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	if annotations["pulumi.com/deletionPropagationPolicy"] != "foreground" {
+		t.Errorf("NodePool is not deleted in the foreground: %v", annotations)
+	}
+	class := r.Get(t, classToken, "gpu-l4-class")
+	for token, name := range map[string]string{
+		entryToken: "auto-nodes", associationToken: "auto-nodes", attachmentToken: "auto-cluster-role",
+	} {
+		if !dependsOn(class, token, name) {
+			t.Errorf("NodeClass does not depend on %s %s", token, name)
+		}
+	}
+	if !dependsOn(class, attachmentToken, "auto-nodes-worker") {
+		t.Error("NodeClass does not depend on the node role's policies")
+	}
+}
+
+// Field faults BR-10 and BR-82: nothing of a Karpenter of ours, no add-on, no node group.
+func TestNothingThatAutoModeBringsIsRegistered(t *testing.T) {
+	r := run(t, automode.Settings{Enabled: true}, gpuPool())
+	allowed := []string{"pulumi:pulumi:Stack", "headroom:automode:NodeRole", "headroom:automode:Access", "headroom:automode:Pool",
+		"aws:iam/role:Role", policyToken, attachmentToken, entryToken, associationToken, classToken, nodePoolToken}
+	for _, res := range r.All() {
+		if !slices.Contains(allowed, res.Type) {
+			t.Errorf("%s %s", res.Type, res.Name)
+		}
+	}
+}
+
+func TestInvalidPoolRegistersNothing(t *testing.T) {
+	p := gpuPool()
+	p.Spec.Advertised.DeviceMode = pool.DRA
+	r, err := tryRun(automode.Settings{Enabled: true}, p, "1.35")
+	if err == nil || !strings.Contains(err.Error(), "dra needs Kubernetes 1.36") {
+		t.Errorf("got %v", err)
+	}
+	if found := append(r.Of(classToken), r.Of(nodePoolToken)...); len(found) != 0 {
+		t.Errorf("%d objects were registered", len(found))
+	}
+}
+
+func TestAccessIsRefusedWhileAutoModeIsOff(t *testing.T) {
+	if _, err := tryRun(automode.Settings{}, gpuPool(), "1.36"); err == nil || !strings.Contains(err.Error(), "Auto Mode is off") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestMissingArgumentsAreErrors(t *testing.T) {
+	_, err := recorder.Run(nil, func(ctx *pulumi.Context) error {
+		if _, err := automode.NewNodeRole(ctx, "a", nil); err == nil {
+			return fmt.Errorf("NewNodeRole took nil")
+		}
+		if _, err := automode.New(ctx, "b", nil); err == nil {
+			return fmt.Errorf("New took nil")
+		}
+		if _, err := automode.NewPool(ctx, "c", nil); err == nil {
+			return fmt.Errorf("NewPool took nil")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func dependsOn(r recorder.Resource, token, name string) bool {
+	return slices.ContainsFunc(r.RPC.Dependencies, func(urn string) bool { return strings.HasSuffix(urn, token+"::"+name) })
+}
+
+func plain(t *testing.T, value any) (out any) {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
