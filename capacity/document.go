@@ -151,6 +151,8 @@ const (
 	NodeGroupSize Kind = "node-group-size"
 	// Reservation is a capacity reservation or block that the pool names.
 	Reservation Kind = "reservation"
+	// Zones: where the pool can be. No number of its own; only ever the Of of an unknown ceiling.
+	Zones Kind = "zones"
 	// NotApplied: the pool's objects are left to someone else and not yet confirmed to be there.
 	NotApplied Kind = "not-applied"
 	// NotAdvertised: the pool promises no nodes beyond those that run.

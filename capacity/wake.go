@@ -1,0 +1,116 @@
+package capacity
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/headroom-eks/headroom/components/pool"
+	"golang.org/x/mod/semver"
+)
+
+// WakeFacts decide whether a scaler can make nodes for the pods of a pool.
+type WakeFacts struct {
+	Scaler pool.Scaler
+	// Static: a Karpenter pool of a fixed number of nodes.
+	Static     bool
+	DeviceMode pool.DeviceMode
+	// ScalerVersion of the Karpenter or cluster-autoscaler that runs, with or without a leading v. Not read for Auto Mode.
+	ScalerVersion string
+	// DRAEnabled is Karpenter's switch: settings.enableDRA, or settings.awsFeatureGates.draNVIDIAGPU with ignoreDRARequests off.
+	DRAEnabled bool
+	// KubernetesVersion of the control plane, for example "1.36".
+	KubernetesVersion string
+	// MinNodeCount of the pool's group.
+	MinNodeCount int
+	Realized     Realized
+}
+
+// wakeRule says what it takes for a scaler to make nodes for the pods of a pool. The first row that fits a pool decides.
+type wakeRule struct {
+	scaler     pool.Scaler
+	static     bool
+	mode       pool.DeviceMode
+	version    string // lowest version of the scaler
+	kubernetes string // lowest version of Kubernetes
+	draSwitch  bool   // the scaler's switch for DRA has to be on
+	fromOne    bool   // can add nodes to a running one, and cannot make the first
+}
+
+// wakeRules is the whole table. A fixed pool has no scaler and no row: NoAutoscaler bounds it.
+//
+//   - Karpenter and DRA: alpha since 1.15, Kubernetes 1.34; works from zero. With the switch off a pod that has only a claim never
+//     gets a node (measured). https://karpenter.sh/docs/tasks/dra/
+//   - Static Karpenter pools keep their number whatever pods ask. https://karpenter.sh/docs/concepts/nodepools/
+//   - Auto Mode and DRA: Kubernetes 1.36. https://docs.aws.amazon.com/eks/latest/userguide/device-management.html
+//   - cluster-autoscaler and DRA: its AWS provider describes no devices of a node that is not there yet, so the first node never
+//     comes; field fault BR-11. Always on since 1.35, which needs resource.k8s.io/v1.
+//     https://github.com/modelplaneai/modelplane/issues/345
+var wakeRules = []wakeRule{
+	{scaler: pool.Karpenter, static: true, mode: pool.Plugin, version: "1.8"},
+	{scaler: pool.Karpenter, static: true, mode: pool.DRA, version: "1.8"},
+	{scaler: pool.Karpenter, mode: pool.Plugin},
+	{scaler: pool.Karpenter, mode: pool.DRA, version: "1.15", kubernetes: "1.34", draSwitch: true},
+	{scaler: pool.AutoMode, mode: pool.Plugin},
+	{scaler: pool.AutoMode, mode: pool.DRA, kubernetes: "1.36"},
+	{scaler: pool.ClusterAutoscaler, mode: pool.Plugin},
+	{scaler: pool.ClusterAutoscaler, mode: pool.DRA, version: "1.35", kubernetes: "1.34", fromOne: true},
+}
+
+// Wake tells whether the pool's scaler can make the first node for the pool's pods, and what bounds the promise if it cannot.
+//
+// A cluster-autoscaler pool of claims can grow while at least one node runs and its minimum keeps one; with a minimum of 0 it could
+// fall to zero and stay there, so only what runs is promised. The bound limits the promise and not the scaler: pods without a claim
+// may still wake the pool.
+func Wake(f WakeFacts) (scalesFromZero bool, ceiling *Bound) {
+	realized := f.Realized.Total()
+	bound := func(format string, args ...any) *Bound {
+		return &Bound{Kind: WakeFromZero, Nodes: realized, PromiseOnly: true, Detail: fmt.Sprintf(format, args...)}
+	}
+	unknown := func(reason string) *Bound {
+		return &Bound{Kind: WakeFromZero, Unknown: reason, PromiseOnly: true}
+	}
+	if f.Scaler == pool.Fixed {
+		return false, nil
+	}
+	rule, found := f.rule()
+	if !found {
+		return false, unknown(fmt.Sprintf("nothing is known of scaler %q with device mode %q", f.Scaler, f.DeviceMode))
+	}
+	for _, need := range []struct{ what, have, want string }{
+		{string(f.Scaler), f.ScalerVersion, rule.version},
+		{"Kubernetes", f.KubernetesVersion, rule.kubernetes},
+	} {
+		if need.want == "" {
+			continue
+		}
+		have := "v" + strings.TrimPrefix(need.have, "v")
+		if !semver.IsValid(have) {
+			return false, unknown(fmt.Sprintf("the version of %s (%q) is not known; it has to be %s or later", need.what, need.have, need.want))
+		}
+		if semver.Compare(have, "v"+need.want) < 0 {
+			return false, bound("%s makes no nodes for pods that claim GPUs through DRA before %s %s; it is %s", f.Scaler, need.what, need.want, need.have)
+		}
+	}
+	switch {
+	case rule.draSwitch && !f.DRAEnabled:
+		return false, bound("%s makes no nodes for pods that claim GPUs through DRA while its switch for it is off", f.Scaler)
+	case rule.fromOne && realized == 0:
+		return false, bound("%s cannot make the first node of a DRA pool, and none runs", f.Scaler)
+	case rule.fromOne && f.MinNodeCount < 1:
+		return false, bound("%s cannot make the first node of a DRA pool, and with minNodeCount 0 the pool may fall to zero", f.Scaler)
+	}
+	return !rule.fromOne, nil
+}
+
+func (f WakeFacts) rule() (wakeRule, bool) {
+	mode := f.DeviceMode
+	if mode == "" { // a pool without GPUs
+		mode = pool.Plugin
+	}
+	for _, r := range wakeRules {
+		if r.scaler == f.Scaler && r.static == f.Static && r.mode == mode {
+			return r, true
+		}
+	}
+	return wakeRule{}, false
+}
