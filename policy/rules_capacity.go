@@ -1,0 +1,192 @@
+package main
+
+import "fmt"
+
+// Capacity rules hold the stack's output `capacity` to the stack's own resources.
+var capacityRules = []Rule{
+	{
+		Name: "capacity-within-ceilings", Area: "capacity", Level: Mandatory, Stack: capacityWithinCeilings,
+		Why:    "A pool advertises nodes that cannot appear: the second pod of a gang would wait for ever.",
+		Remedy: "advertise the smallest ceiling, and nothing above it",
+		Types:  []string{typeStack}, Faults: []string{"BR-19", "BR-20", "BR-21"},
+	},
+	{
+		Name: "capacity-within-pool", Area: "capacity", Level: Mandatory, Stack: capacityWithinPool,
+		Why:    "A pool advertises more nodes than its own node group or NodePool allows.",
+		Remedy: "raise the pool's maximum, or advertise less",
+		Types:  []string{typeStack, typeNodeGroup, typeNodePool}, Faults: []string{"BR-20", "BR-22", "BR-23"},
+	},
+	{
+		Name: "capacity-has-scaler", Area: "capacity", Level: Mandatory, Stack: capacityHasScaler,
+		Why:    "A pool advertises more nodes than it has, and nothing in this stack would add them.",
+		Remedy: "install the pool's scaler, or make the pool fixed and advertise what is realized",
+		Types:  []string{typeStack, typeCluster, typeChart}, Faults: []string{"BR-20"},
+	},
+	{
+		Name: "gpu-budget", Area: "capacity", Level: Mandatory, Stack: gpuBudget,
+		Why:    "All pools at their maximum would run more GPUs than this environment may pay for.",
+		Remedy: "lower a pool's maximum, or raise maxGpus in the environment's policy config",
+		Types:  []string{typeNodeGroup, typeNodePool},
+		Settings: []Setting{
+			{Name: "maxGpus", Doc: "GPUs of all pools at their maximum", Default: 64},
+		},
+	},
+}
+
+// advertisedPools of the output; the others make no promise in nodes.
+func advertisedPools(c *Check, g Graph) (out []Value) {
+	at := g.Output("capacity").Key("pools")
+	pools, state := at.Elements()
+	c.Known(at, state)
+	for _, p := range pools {
+		if advertised, state := p.Key("advertised").Bool(); state == Absent || c.Known(p.Key("advertised"), state) && advertised {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func capacityWithinCeilings(c *Check, g Graph) {
+	if at := g.Output("capacity"); at.State() == Absent && len(g.Pools()) > 0 {
+		c.Violation(at, "the stack has pools and no output of this name")
+	}
+	for _, p := range advertisedPools(c, g) {
+		at := p.Key("nodes", "maximum")
+		maximum, state := at.Int()
+		if state == Absent {
+			c.Violation(at, "every pool says how many nodes it can reach")
+			continue
+		}
+		if !c.Known(at, state) {
+			continue
+		}
+		ceilings, state := p.Key("ceilings").Elements()
+		c.Known(p.Key("ceilings"), state)
+		for _, ceiling := range ceilings {
+			nodes, state := ceiling.Key("nodes").Int()
+			if c.Known(ceiling.Key("nodes"), state) && maximum > nodes {
+				c.Violation(at, "pool %s has a ceiling of kind %s at %s nodes", p.Key("name").Show(), ceiling.Key("kind").Show(), ceiling.Key("nodes").Show())
+			}
+		}
+		for _, part := range []string{"firm", "largestGang"} {
+			lower := p.Key("nodes", part)
+			if part == "largestGang" {
+				lower = p.Key(part)
+			}
+			if n, state := lower.Int(); c.Known(lower, state) && n > maximum {
+				c.Violation(lower, "it is above the pool's maximum of %s nodes", at.Show())
+			}
+		}
+		per, s1 := p.Key("perNode", "gpus").Int()
+		gpus, s2 := p.Key("gpus", "maximum").Int()
+		if c.Known(p.Key("perNode", "gpus"), s1) && c.Known(p.Key("gpus", "maximum"), s2) && gpus != per*maximum {
+			c.Violation(p.Key("gpus", "maximum"), "%s nodes of %s GPUs are another number", at.Show(), p.Key("perNode", "gpus").Show())
+		}
+	}
+}
+
+// poolsNamed gives the pools with this value of the label headroom/pool: several when a pool is spread over zones.
+func poolsNamed(pools []Pool, name string) []Pool {
+	var out []Pool
+	for _, p := range pools {
+		if label, state := p.Label.Text(); state == Known && label == name {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func capacityWithinPool(c *Check, g Graph) {
+	pools := g.Pools()
+	for _, a := range advertisedPools(c, g) {
+		name, s1 := a.Key("name").Text()
+		at := a.Key("nodes", "maximum")
+		maximum, s2 := at.Int()
+		realized, s3 := a.Key("nodes", "realized").Int()
+		if !c.Known(a.Key("name"), s1) || !c.Known(at, s2) || !c.Known(a.Key("nodes", "realized"), s3) {
+			continue
+		}
+		sum, bounded, seen := 0, true, ""
+		for _, p := range poolsNamed(pools, name) {
+			n, where, state := p.MaxNodes()
+			bounded = bounded && c.Known(where, state)
+			sum, seen = sum+n, p.Type
+		}
+		// More may be realized than is allowed: lowering a limit removes nothing (field fault BR-24).
+		if bounded && seen != "" && maximum > sum && maximum > realized {
+			c.Violation(at, "the pool %s of this stack allows %d nodes (%s)", a.Key("name").Show(), sum, seen)
+		}
+	}
+}
+
+func capacityHasScaler(c *Check, g Graph) {
+	pools := g.Pools()
+	for _, a := range advertisedPools(c, g) {
+		at := a.Key("nodes", "maximum")
+		name, s0 := a.Key("name").Text()
+		maximum, s1 := at.Int()
+		realized, s2 := a.Key("nodes", "realized").Int()
+		scaler, s3 := a.Key("scaler").Text()
+		if !c.Known(a.Key("name"), s0) || !c.Known(at, s1) || !c.Known(a.Key("nodes", "realized"), s2) || !c.Known(a.Key("scaler"), s3) ||
+			maximum <= realized {
+			continue
+		}
+		if missing := missingScaler(c, g, scaler); missing != "" {
+			c.Violation(at, "%s nodes are realized, the scaler is %s, and %s", a.Key("nodes", "realized").Show(), a.Key("scaler").Show(), missing)
+		} else if len(poolsNamed(pools, name)) == 0 {
+			c.Violation(at, "no node group or NodePool of this stack has the label %s with the value %s", poolLabel, a.Key("name").Show())
+		}
+	}
+}
+
+// missingScaler says what a scaler lacks in this stack, empty when it is there or cannot be told.
+func missingScaler(c *Check, g Graph, scaler string) string {
+	switch scaler {
+	case "karpenter", "cluster-autoscaler":
+		if _, found := g.Controller(scaler); !found {
+			return fmt.Sprintf("no chart, Deployment or component of %s is in this stack", scaler)
+		}
+	case "auto-mode":
+		for _, cluster := range g.OfType(typeCluster) {
+			at := cluster.Props.Key("computeConfig", "enabled")
+			if on, state := at.Bool(); state == Unknown {
+				c.Unknown(at)
+				return ""
+			} else if on {
+				return ""
+			}
+		}
+		return "no cluster of this stack has Auto Mode on"
+	default:
+		return "nothing moves its node count"
+	}
+	return ""
+}
+
+func gpuBudget(c *Check, g Graph) {
+	total, budget := 0, c.Int("maxGpus")
+	for _, p := range g.Pools() {
+		if p.Unread {
+			c.Unknown(p.TypesV)
+			continue
+		}
+		if !p.GPU() {
+			continue
+		}
+		nodes, at, state := p.MaxNodes()
+		most := 0
+		for _, h := range p.Hardware {
+			most = max(most, h.GPUs)
+		}
+		if state == Absent || most == 0 { // without a bound or an exact type other rules refuse the pool; here nothing can be added up
+			c.Unknown(p.TypesV)
+			continue
+		}
+		if !c.Known(at, state) {
+			continue
+		}
+		if total += nodes * most; total > budget && total-nodes*most <= budget {
+			c.Violation(at, "with pool %s the environment reaches %d GPUs at maximum, its budget is %d", p.Label.Show(), total, budget)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Naming rules look at names, tags, and at whether the pack was asked at all.
+var namingRules = []Rule{
+	{
+		Name: "tags-present", Area: "naming", Level: Mandatory, Types: taggable, Resource: tagsPresent,
+		Why:    "Nobody can tell who owns a resource, or what it costs.",
+		Remedy: "set tags in headroom:environment",
+		Settings: []Setting{
+			{Name: "keys", Doc: "tags that everything carries", Default: []string{"environment"}},
+		},
+	},
+	{
+		Name: "names-distinct", Area: "naming", Level: Mandatory, Stack: namesDistinct,
+		Why:    "A second cluster in the same account and region fails on a name that is taken.",
+		Remedy: "leave the name to Pulumi, or put the cluster's name into it",
+		Types:  named, Faults: []string{"BR-31", "BR-32", "BR-88"},
+	},
+	{
+		Name: "pack-sees-types", Area: "naming", Level: Mandatory, Stack: packSeesTypes,
+		Why:    "A rule whose resource type never appears passes in silence.",
+		Remedy: "correct the type token in the pack, or the list in the environment's policy config",
+		Types:  []string{typeStack}, Faults: []string{"BR-95"},
+		Settings: []Setting{
+			{Name: "types", Doc: "resource types of which the pack must have seen at least one", Default: []string{typeCluster}},
+		},
+	},
+}
+
+// taggable types of the graph. Node classes and launch templates also mark instances: pool-instances-marked.
+var taggable = []string{
+	typeCluster, typeNodeGroup, typeAddon, typeLaunchTemplate, typeRole, typePolicy, typeProfile, typeQueue, typeEventRule, typeLogGroup, typeKey,
+	"aws:iam/openIdConnectProvider:OpenIdConnectProvider", "aws:ec2/vpc:Vpc", "aws:ec2/subnet:Subnet", "aws:ec2/internetGateway:InternetGateway",
+	"aws:ec2/natGateway:NatGateway", "aws:ec2/eip:Eip", "aws:ec2/routeTable:RouteTable", "aws:ec2/vpcEndpoint:VpcEndpoint",
+}
+
+// named types live in one namespace of the account, or of the account and region.
+var named = []string{typeRole, typePolicy, typeProfile, typeQueue, typeEventRule, typeLogGroup, typeAlias, typeLaunchTemplate}
+
+// autoNamed is what Pulumi appends to a logical name, or AWS to a prefix.
+var autoNamed = regexp.MustCompile(`[-.]?([0-9a-f]{7}|[0-9]{26})$`)
+
+func tagsPresent(c *Check, r Resource) {
+	tags := r.Props.Key("tags")
+	for _, key := range c.Strings("keys") {
+		c.Expect(tags.Key(key), "the tag is missing", func(v Value) bool { text, s := v.Text(); return s == Known && text != "" })
+	}
+}
+
+func namesDistinct(c *Check, g Graph) {
+	cluster := ""
+	for _, r := range g.OfType(typeCluster) {
+		name, state := r.Props.Key("name").Text()
+		if !c.Known(r.Props.Key("name"), state) {
+			return
+		}
+		cluster = name
+	}
+	if cluster == "" {
+		return
+	}
+	first := map[string]string{}
+	for _, r := range g.OfType(named...) {
+		at := r.Props.Key("name")
+		name, state := at.Text()
+		if !c.Known(at, state) {
+			continue
+		}
+		key := r.Type + "\x00" + name
+		if other, taken := first[key]; taken {
+			c.Violation(at, "%s has the same name", other)
+		}
+		first[key] = r.Name
+		if !autoNamed.MatchString(name) && !strings.Contains(name, cluster) {
+			c.Violation(at, "the name is fixed and does not hold the cluster's")
+		}
+	}
+}
+
+func packSeesTypes(c *Check, g Graph) {
+	for _, typ := range c.Strings("types") {
+		if c.Seen[typ] == 0 {
+			c.Violation(Value{urn: stackURN(g), path: "(stack)"}, "no resource of type %s was shown to the pack", typ)
+		}
+	}
+}
+
+func stackURN(g Graph) string {
+	for _, r := range g.OfType(typeStack) {
+		return r.URN
+	}
+	return ""
+}
