@@ -1,0 +1,135 @@
+// Package clusterautoscaler scales EKS managed node groups with the Kubernetes cluster-autoscaler.
+//
+// It owns the controller's chart, its IAM role and policy, the tags of Auto Scaling groups from which the controller pictures a node
+// that does not exist yet, and the decisions that belong to this scaler: how a pool is split over zones, what desired size an update
+// sends, and which pools it could never wake. It does not own the node groups, nor the discovery tags (EKS sets those), nor the
+// service account (the chart makes it).
+package clusterautoscaler
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/headroom-eks/headroom/components/irsa"
+	"github.com/headroom-eks/headroom/components/pool"
+	helm "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/helm/v4"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+const controllerType = "headroom:clusterautoscaler:Controller"
+
+// Args of the controller.
+type Args struct {
+	// KubernetesVersion of the cluster, "1.36" or "1.36.3". It chooses chart and image.
+	KubernetesVersion string
+	// Release replaces chart and image of the table, both or neither.
+	Release Release
+	// ClusterName, also the name under which groups are discovered.
+	ClusterName pulumi.StringInput
+	// OIDCProviderArn and Issuer of the cluster, for the role of the service account.
+	OIDCProviderArn, Issuer pulumi.StringInput
+	// Partition, Region and AccountID of the cluster.
+	Partition, Region, AccountID string
+	// System is where the controller runs.
+	System System
+	// DRA is set when some pool of this scaler is claimed through Dynamic Resource Allocation.
+	DRA bool
+	// Expander chooses among groups that would do: least-nodes, least-waste (default), most-pods or random.
+	Expander string
+	// StartupTaints are keys of taints that leave a node once it is ready. Without being named here they keep an empty group from
+	// being scaled.
+	StartupTaints []string
+	// Repository of the chart, for clusters that reach only a mirror. Default https://kubernetes.github.io/autoscaler; an oci://
+	// address names the folder that holds the chart.
+	Repository string
+	// ImageRepository replaces the chart's own, for the same clusters.
+	ImageRepository string
+	// DependsOn is what must stand before the pods can run: the system group. It also keeps the controller's nodes until the controller
+	// is gone.
+	DependsOn []pulumi.Resource
+	Tags      map[string]string
+}
+
+// System is the node group that carries the controller. Its minimum must equal its maximum: EKS tags every managed group for discovery,
+// and that is what keeps this one out of the controller's hands.
+type System struct {
+	Pool   string // value of the pool's label, default "system"
+	Nodes  int
+	Taints []pool.Taint
+}
+
+// Controller is an installed cluster-autoscaler.
+type Controller struct {
+	pulumi.ResourceState
+
+	RoleArn      pulumi.StringOutput
+	ChartVersion pulumi.StringOutput
+	ImageTag     pulumi.StringOutput
+}
+
+// New installs the controller. The name has at most 46 characters.
+func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Controller, error) {
+	problems := Validate(fmt.Sprintf("cluster-autoscaler %q", name), args)
+	if len(name) > maxName {
+		problems.Add("cluster-autoscaler "+name, "the name has %d characters, at most %d leave room for the role's; shorten it", len(name), maxName)
+	}
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	release, _ := releaseFor(name, args.KubernetesVersion, args.Release)
+
+	c := &Controller{}
+	inputs := pulumi.Map{"chart": pulumi.String(release.Chart), "image": pulumi.String(release.Image), "clusterName": args.ClusterName}
+	if err := ctx.RegisterComponentResourceV2(controllerType, name, inputs, c, opts...); err != nil {
+		return nil, fmt.Errorf("register %s: %w", name, err)
+	}
+
+	policy := args.ClusterName.ToStringOutput().ApplyT(func(cluster string) (string, error) {
+		return policyJSON(scope{Partition: args.Partition, Region: args.Region, AccountID: args.AccountID, Cluster: cluster})
+	}).(pulumi.StringOutput)
+	role, err := irsa.New(ctx, name+"-irsa", &irsa.Args{
+		OIDCProviderArn: args.OIDCProviderArn, Issuer: args.Issuer,
+		Namespace: Namespace, ServiceAccount: ServiceAccount,
+		Policies: map[string]pulumi.StringInput{"controller": policy},
+		Tags:     args.Tags,
+	}, pulumi.Parent(c))
+	if err != nil {
+		return nil, fmt.Errorf("create role of %s: %w", name, err)
+	}
+
+	values := pulumi.All(args.ClusterName, role.Arn).ApplyT(func(v []any) map[string]any {
+		s := args.settings(release)
+		s.Cluster, _ = v[0].(string)
+		s.RoleArn, _ = v[1].(string)
+		return chartValues(s)
+	}).(pulumi.MapOutput)
+	// The pods need their permissions when they start, and keep them until they are gone; they need nodes to run on.
+	after := append(append([]pulumi.Resource{}, role.Attached...), args.DependsOn...)
+	chart, repository := chartSource(args.Repository)
+	if _, err := helm.NewChart(ctx, name+"-chart", &helm.ChartArgs{
+		Chart:          pulumi.String(chart),
+		Name:           pulumi.String(chartName),
+		Namespace:      pulumi.String(Namespace),
+		Version:        pulumi.String(release.Chart),
+		RepositoryOpts: repository,
+		Values:         values,
+	}, pulumi.Parent(c), pulumi.DependsOn(after)); err != nil {
+		return nil, fmt.Errorf("create chart of %s: %w", name, err)
+	}
+
+	c.RoleArn = role.Arn
+	c.ChartVersion = pulumi.String(release.Chart).ToStringOutput()
+	c.ImageTag = pulumi.String(release.Image).ToStringOutput()
+	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"roleArn": c.RoleArn, "chartVersion": c.ChartVersion, "imageTag": c.ImageTag})
+}
+
+// chartSource is a chart's name and repository as Helm wants them: with an OCI registry the whole address is the name.
+func chartSource(repository string) (chart string, opts helm.RepositoryOptsPtrInput) {
+	switch {
+	case strings.HasPrefix(repository, "oci://"):
+		return strings.TrimSuffix(repository, "/") + "/" + chartName, nil
+	case repository == "":
+		repository = defaultRepository
+	}
+	return chartName, helm.RepositoryOptsArgs{Repo: pulumi.String(repository)}
+}

@@ -1,0 +1,70 @@
+package clusterautoscaler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/problem"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// maxName leaves room in the role's name, which is this name, "-irsa-role" and Pulumi's suffix.
+const maxName = 64 - 8 - len("-irsa-role")
+
+// Validate reports everything wrong with the arguments that is known before the first resource, so that a program can ask for the
+// problems of all its components at once.
+func Validate(path string, args *Args) (problems problem.List) {
+	if args == nil {
+		problems.Add(path, "no arguments were given")
+		return problems
+	}
+	_, release := releaseFor(path, args.KubernetesVersion, args.Release)
+	problems.Join("", release)
+	for _, missing := range []struct {
+		name  string
+		empty bool
+	}{
+		{"partition", args.Partition == ""}, {"region", args.Region == ""}, {"account id", args.AccountID == ""},
+		{"cluster name", args.ClusterName == nil}, {"OIDC provider", args.OIDCProviderArn == nil}, {"issuer", args.Issuer == nil},
+	} {
+		if missing.empty {
+			problems.Add(path+" "+missing.name, "it is empty; pass what the cluster and the account say")
+		}
+	}
+	if args.Expander != "" {
+		if said := expanderProblem(args.Expander); said != "" {
+			problems.Add(path+" expander", "%s", said)
+		}
+	}
+	for _, key := range args.StartupTaints {
+		for _, msg := range validation.IsQualifiedName(key) {
+			problems.Add(fmt.Sprintf("%s startupTaints %q", path, key), "give the taint's key alone: %s", msg)
+		}
+	}
+	if args.System.Nodes < 1 {
+		problems.Add(path+" system group", "%d nodes leave no place for the controller; it needs at least one", args.System.Nodes)
+	}
+	problems.Join("", pool.ValidateTaints(path+" system group taints", args.System.Taints))
+	if args.Repository != "" && !strings.Contains(args.Repository, "://") {
+		problems.Add(path+" repository", "%q is not a URL; write it with its scheme, https:// or oci://", args.Repository)
+	}
+	return problems
+}
+
+// settings of valid arguments, all but what the cluster and the role answer.
+func (args *Args) settings(release Release) settings {
+	s := settings{
+		Kubernetes: args.KubernetesVersion, Region: args.Region, Release: release, ImageRepository: args.ImageRepository,
+		Expander: args.Expander, StartupTaints: slices.Clone(args.StartupTaints), DRA: args.DRA,
+		SystemPool: args.System.Pool, SystemTaints: args.System.Taints, SystemNodes: args.System.Nodes,
+	}
+	if s.Expander == "" {
+		s.Expander = defaultExpander
+	}
+	if s.SystemPool == "" {
+		s.SystemPool = defaultSystemPool
+	}
+	return s
+}

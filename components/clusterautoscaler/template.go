@@ -1,0 +1,144 @@
+package clusterautoscaler
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/problem"
+)
+
+// Prefixes of the tags from which cluster-autoscaler pictures a node of an empty group.
+// https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md#auto-discovery-setup
+const (
+	templatePrefix = "k8s.io/cluster-autoscaler/node-template/"
+	labelPrefix    = templatePrefix + "label/"
+	taintPrefix    = templatePrefix + "taint/"
+	resourcePrefix = templatePrefix + "resources/"
+)
+
+// AWS's limits on the tags of an Auto Scaling group, in tags and characters.
+// https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-tagging.html
+const (
+	maxTags       = 50
+	maxTagKey     = 128
+	maxTagValue   = 256
+	maxLabelValue = 63 // of a Kubernetes label
+	// eksTags are those EKS adds on its own: eks:cluster-name, eks:nodegroup-name, kubernetes.io/cluster/<cluster> and the two
+	// discovery tags.
+	eksTags = 5
+)
+
+// Template is what a node of a group will be, as its node group declares it: the very labels and taints given there.
+type Template struct {
+	Labels     map[string]string
+	Taints     []pool.Taint
+	DeviceMode pool.DeviceMode // of a group with GPUs
+	GPUs       int             // of one node
+	DiskGiB    int             // root volume of one node
+}
+
+// TemplateTags of a group, key -> value.
+func TemplateTags(t Template) map[string]string {
+	tags := map[string]string{
+		resourcePrefix + "ephemeral-storage": strconv.Itoa(ephemeralGiB(t.DiskGiB)) + "Gi",
+		resourcePrefix + pool.GPUResource:    strconv.Itoa(t.pluginGPUs()),
+	}
+	for key, value := range t.Labels {
+		tags[labelPrefix+key] = value
+	}
+	for _, taint := range t.Taints {
+		tags[taintPrefix+taint.Key] = taint.Value + ":" + string(taint.Effect)
+	}
+	return tags
+}
+
+// pluginGPUs are the nvidia.com/gpu a node registers. Nodes of a DRA group register none, though cluster-autoscaler would take their
+// number from the instance type and wake the group for pods that can never run there.
+func (t Template) pluginGPUs() int {
+	if t.DeviceMode == pool.DRA {
+		return 0
+	}
+	return t.GPUs
+}
+
+// ephemeralGiB is what pods can have of a root volume: the kubelet evicts when a tenth is left, and EKS's AMIs reserve 1 GiB.
+// Cluster-autoscaler takes the tag as allocatable. https://awslabs.github.io/amazon-eks-ami/nodeadm/
+func ephemeralGiB(diskGiB int) int { return max(0, diskGiB*9/10-1) }
+
+// Accelerator is the value of pool.AcceleratorLabel for a shape: what the nodes of a group whose pods use the device plugin carry,
+// for example "nvidia-l4". Empty for a group that must not carry the label.
+//
+// Cluster-autoscaler holds a node with the label for unready until it registers nvidia.com/gpu. With the device plugin that keeps
+// it from adding a second node meanwhile (field fault BR-06). A DRA node never registers one: with the label it would stay unready
+// for ever, and enough unready nodes stop all scaling. The exception for DRA in the autoscaler exists for GCE alone, see
+// https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/processors/customresources/gpu_processor.go
+func Accelerator(mode pool.DeviceMode, shape pool.Shape) string {
+	if shape.GPUs == 0 || mode == pool.DRA {
+		return ""
+	}
+	return acceleratorValue(shape.GPUModel)
+}
+
+// acceleratorValue makes a label value of a GPU's name as EC2 gives it, for example "L4" or "H100".
+func acceleratorValue(model string) string {
+	value := strings.Map(func(r rune) rune {
+		if r = unicode.ToLower(r); r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, "nvidia-"+model)
+	return strings.TrimRight(value[:min(len(value), maxLabelValue)], "-")
+}
+
+// ValidateTemplate reports what AWS would refuse as tags, what tags cannot say, and an accelerator label in the wrong place.
+func ValidateTemplate(path string, t Template) problem.List {
+	problems := pool.ValidateTaints(path+" taints", t.Taints)
+	keys := map[string]bool{}
+	for _, taint := range t.Taints {
+		if keys[taint.Key] {
+			problems.Add(fmt.Sprintf("%s taint %q", path, taint.Key),
+				"the key is used with two effects, and an Auto Scaling group's tag can hold one; use two keys")
+		}
+		keys[taint.Key] = true
+	}
+	if t.DiskGiB < 2 {
+		problems.Add(path+" root volume", "%d GiB leave nothing for pods; give the size of the root volume", t.DiskGiB)
+	}
+	problems.Join("", t.accelerator(path))
+
+	tags := TemplateTags(t)
+	if room := maxTags - eksTags; len(tags) > room {
+		problems.Add(path, "its labels, taints and resources make %d tags, and an Auto Scaling group has room for %d beside the %d of EKS; "+
+			"remove labels or taints", len(tags), room, eksTags)
+	}
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		at := fmt.Sprintf("%s tag %q", path, key)
+		if len(key) > maxTagKey {
+			problems.Add(at, "the key has %d characters, AWS allows %d; shorten the label's or taint's key by %d",
+				len(key), maxTagKey, len(key)-maxTagKey)
+		}
+		if len(tags[key]) > maxTagValue {
+			problems.Add(at, "the value has %d characters, AWS allows %d; shorten it", len(tags[key]), maxTagValue)
+		}
+	}
+	return problems
+}
+
+func (t Template) accelerator(path string) (problems problem.List) {
+	at := fmt.Sprintf("%s label %q", path, pool.AcceleratorLabel)
+	value, found := t.Labels[pool.AcceleratorLabel]
+	switch {
+	case t.GPUs == 0 && found:
+		problems.Add(at, "the group has no GPUs; remove the label, its nodes would stay unready for cluster-autoscaler")
+	case t.GPUs > 0 && t.DeviceMode == pool.DRA && found:
+		problems.Add(at, "nodes of a DRA group never register %s and would stay unready for cluster-autoscaler; remove the label", pool.GPUResource)
+	case t.GPUs > 0 && t.DeviceMode != pool.DRA && value == "":
+		problems.Add(at, "the group has GPUs; set the label, for example to %q, or each pod brings two nodes", "nvidia-l4")
+	}
+	return problems
+}
