@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/headroom-eks/headroom/components/automode"
 	"github.com/headroom-eks/headroom/components/internal/recorder"
+	"github.com/headroom-eks/headroom/components/nodepool"
 	"github.com/headroom-eks/headroom/components/pool"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
@@ -36,13 +37,9 @@ func run(t *testing.T, settings automode.Settings, p automode.Pool) *recorder.Re
 func tryRun(settings automode.Settings, p automode.Pool, version string) (*recorder.Recorder, error) {
 	return recorder.Run(nil, func(ctx *pulumi.Context) error {
 		tags := map[string]string{"env": "dev"}
-		role, err := automode.NewNodeRole(ctx, "auto-nodes", &automode.NodeRoleArgs{Partition: "aws", DNSSuffix: "amazonaws.com", Tags: tags})
-		if err != nil {
-			return err
-		}
 		access, err := automode.New(ctx, "auto", &automode.Args{
-			Settings: settings, Partition: "aws", NodeRole: role, Tags: tags,
-			ClusterName: pulumi.String("headroom-dev"), ClusterRoleName: pulumi.String("cluster-role"),
+			Settings: settings, Partition: "aws", DNSSuffix: "amazonaws.com", Tags: tags, ClusterName: pulumi.String("headroom-dev"),
+			ClusterRoleName: pulumi.String("cluster-role"), ClusterNodeRoleName: pulumi.String("cluster-node-role"),
 		})
 		if err != nil {
 			return err
@@ -58,7 +55,7 @@ func tryRun(settings automode.Settings, p automode.Pool, version string) (*recor
 func TestAccessEntryIsOursWithoutBuiltInPools(t *testing.T) {
 	r := run(t, automode.Settings{Enabled: true}, gpuPool())
 	entry := r.Get(t, entryToken, "auto-nodes")
-	if entry.Inputs["type"] != "EC2" || entry.Inputs["principalArn"] != "arn:aws:mock:us-west-2:123456789012:auto-nodes-role" {
+	if entry.Inputs["type"] != "EC2" || entry.Inputs["principalArn"] != "arn:aws:mock:us-west-2:123456789012:auto-nodes" {
 		t.Errorf("entry: %v", entry.Inputs)
 	}
 	association := r.Get(t, associationToken, "auto-nodes")
@@ -74,6 +71,13 @@ func TestAccessEntryIsLeftToEKSWithABuiltInPool(t *testing.T) {
 	r := run(t, automode.Settings{Enabled: true, BuiltInPools: []string{"system"}}, gpuPool())
 	if found := append(r.Of(entryToken), r.Of(associationToken)...); len(found) != 0 {
 		t.Errorf("EKS refuses a second entry for the role, yet %d resources were made", len(found))
+	}
+	if roles := r.Of("aws:iam/role:Role"); len(roles) != 0 {
+		t.Errorf("a second node role was made: %v", roles[0].Name)
+	}
+	spec, _ := r.Get(t, classToken, "gpu-l4-class").Inputs["spec"].(map[string]any)
+	if spec["role"] != "cluster-node-role" {
+		t.Errorf("the class runs as %v, for which there is no entry", spec["role"])
 	}
 }
 
@@ -91,14 +95,14 @@ func TestClusterRoleIsGivenThePermissionToTag(t *testing.T) {
 
 func TestNodeRoleIsTrustedByEC2Alone(t *testing.T) {
 	r := run(t, automode.Settings{Enabled: true}, gpuPool())
-	trust := r.Get(t, "aws:iam/role:Role", "auto-nodes-role").Inputs["assumeRolePolicy"]
+	trust := r.Get(t, "aws:iam/role:Role", "auto-nodes").Inputs["assumeRolePolicy"]
 	want := `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`
 	if trust != want {
 		t.Errorf("trust %v", trust)
 	}
 	var attached []string
 	for _, a := range r.Of(attachmentToken) {
-		if a.Inputs["role"] == "auto-nodes-role-name" {
+		if a.Inputs["role"] == "auto-nodes-name" {
 			attached = append(attached, fmt.Sprint(a.Inputs["policyArn"]))
 		}
 	}
@@ -112,7 +116,7 @@ func TestNodeRoleIsTrustedByEC2Alone(t *testing.T) {
 func TestPoolRegistersBothObjectsAsPlanned(t *testing.T) {
 	r := run(t, automode.Settings{Enabled: true}, gpuPool())
 	at := place
-	at.NodeRoleName = "auto-nodes-role-name"
+	at.NodeRoleName = "auto-nodes-name"
 	class, nodePool, err := automode.PlanPool(gpuPool(), at)
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +136,7 @@ func TestPoolRegistersBothObjectsAsPlanned(t *testing.T) {
 // Nodes are gone before the class, and the class before the entry and permission that its instances need.
 func TestPoolIsDestroyedFromTheNodesDown(t *testing.T) {
 	r := run(t, automode.Settings{Enabled: true}, gpuPool())
-	nodePool := r.Get(t, nodePoolToken, "gpu-l4-nodepool")
+	nodePool := r.Get(t, nodePoolToken, "gpu-l4-pool")
 	if !dependsOn(nodePool, classToken, "gpu-l4-class") {
 		t.Errorf("NodePool depends on %v", nodePool.RPC.Dependencies)
 	}
@@ -157,12 +161,80 @@ func TestPoolIsDestroyedFromTheNodesDown(t *testing.T) {
 // Field faults BR-10 and BR-82: nothing of a Karpenter of ours, no add-on, no node group.
 func TestNothingThatAutoModeBringsIsRegistered(t *testing.T) {
 	r := run(t, automode.Settings{Enabled: true}, gpuPool())
-	allowed := []string{"pulumi:pulumi:Stack", "headroom:automode:NodeRole", "headroom:automode:Access", "headroom:automode:Pool",
+	allowed := []string{"pulumi:pulumi:Stack", "headroom:automode:Access", "headroom:automode:NodePool",
 		"aws:iam/role:Role", policyToken, attachmentToken, entryToken, associationToken, classToken, nodePoolToken}
 	for _, res := range r.All() {
 		if !slices.Contains(allowed, res.Type) {
 			t.Errorf("%s %s", res.Type, res.Name)
 		}
+	}
+}
+
+func TestPoolHandedToGitOpsStaysInTheCluster(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		r, err := recorder.Run(nil, func(ctx *pulumi.Context) error {
+			_, err := automode.NewPool(ctx, "gpu-l4", &automode.PoolArgs{
+				Pool: gpuPool(), KubernetesVersion: "1.36", KeepOnDelete: keep, ClusterName: pulumi.String("headroom-dev"),
+				Access:    &automode.Access{NodeRoleName: pulumi.String("r").ToStringOutput()},
+				SubnetIDs: pulumi.ToStringArray(place.SubnetIDs), SecurityGroupIDs: pulumi.ToStringArray(place.SecurityGroupIDs),
+			})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range []recorder.Resource{r.Get(t, classToken, "gpu-l4-class"), r.Get(t, nodePoolToken, "gpu-l4-pool")} {
+			if object.RPC.GetRetainOnDelete() != keep {
+				t.Errorf("keep %v: %s retained on delete: %v", keep, object.Name, !keep)
+			}
+		}
+	}
+}
+
+// A drain may take the whole grace period, 24 hours unless the pool says otherwise.
+func TestDeletingWaitsAsLongAsNodesMayDrain(t *testing.T) {
+	for grace, want := range map[string]string{"": "24h30m0s", "1h": "1h30m0s"} {
+		p := gpuPool()
+		p.Spec.TerminationGracePeriod = grace
+		r := run(t, automode.Settings{Enabled: true}, p)
+		if got := r.Get(t, nodePoolToken, "gpu-l4-pool").RPC.GetCustomTimeouts().GetDelete(); got != want {
+			t.Errorf("grace %q: %s, want %s", grace, got, want)
+		}
+	}
+}
+
+func TestManifestsAreTheSameObjects(t *testing.T) {
+	at := place
+	at.NodeRoleName = "auto-nodes-name"
+	class, nodePool, err := automode.PlanPool(gpuPool(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := nodepool.Files("gpu-l4", class, nodePool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make(chan map[string]string, 1)
+	_, err = recorder.Run(nil, func(ctx *pulumi.Context) error {
+		access, err := automode.New(ctx, "auto", &automode.Args{
+			Settings: automode.Settings{Enabled: true}, Partition: "aws", DNSSuffix: "amazonaws.com",
+			ClusterName: pulumi.String("headroom-dev"), ClusterRoleName: pulumi.String("cluster-role"),
+		})
+		if err != nil {
+			return err
+		}
+		out, err := automode.Manifests("gpu-l4", &automode.PoolArgs{
+			Pool: gpuPool(), KubernetesVersion: "1.36", Access: access, ClusterName: pulumi.String("headroom-dev"),
+			SubnetIDs: pulumi.ToStringArray(place.SubnetIDs), SecurityGroupIDs: pulumi.ToStringArray(place.SecurityGroupIDs),
+		})
+		out.ApplyT(func(f map[string]string) error { files <- f; return nil })
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, <-files); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -186,14 +258,14 @@ func TestAccessIsRefusedWhileAutoModeIsOff(t *testing.T) {
 
 func TestMissingArgumentsAreErrors(t *testing.T) {
 	_, err := recorder.Run(nil, func(ctx *pulumi.Context) error {
-		if _, err := automode.NewNodeRole(ctx, "a", nil); err == nil {
-			return fmt.Errorf("NewNodeRole took nil")
-		}
 		if _, err := automode.New(ctx, "b", nil); err == nil {
 			return fmt.Errorf("New took nil")
 		}
 		if _, err := automode.NewPool(ctx, "c", nil); err == nil {
 			return fmt.Errorf("NewPool took nil")
+		}
+		if _, err := automode.Manifests("d", nil); err == nil {
+			return fmt.Errorf("Manifests took nil")
 		}
 		return nil
 	})

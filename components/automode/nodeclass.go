@@ -76,11 +76,6 @@ func planNodeClass(name string, c Class, at Placement) nodepool.Manifest {
 	if c.DenyPodTraffic {
 		networkPolicy = "DefaultDeny"
 	}
-	tags := maps.Clone(c.Tags)
-	if tags == nil {
-		tags = map[string]string{}
-	}
-	maps.Copy(tags, pool.InstanceTags(at.Cluster, name))
 	spec := map[string]any{
 		"role":                       at.NodeRoleName,
 		"subnetSelectorTerms":        byID(at.SubnetIDs),
@@ -89,7 +84,7 @@ func planNodeClass(name string, c Class, at Placement) nodepool.Manifest {
 		"networkPolicy":              networkPolicy,
 		"networkPolicyEventLogs":     "Disabled",
 		"snatPolicy":                 "Random",
-		"tags":                       tags,
+		"tags":                       tags(at.Cluster, name, c.Tags),
 	}
 	if len(c.CapacityReservationIDs) > 0 {
 		spec["capacityReservationSelectorTerms"] = byID(c.CapacityReservationIDs)
@@ -107,4 +102,12 @@ func byID(ids []string) []any {
 		terms = append(terms, map[string]any{"id": id})
 	}
 	return terms
+}
+
+// tags of what a pool is made of: its own, and the two that mark it, which win.
+func tags(cluster, name string, own map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, own)
+	maps.Copy(all, pool.InstanceTags(cluster, name))
+	return all
 }

@@ -63,14 +63,7 @@ func validateLifetime(path string, spec nodepool.Spec) (problems problem.List) {
 		problems.Add(path+".expireAfter", "Auto Mode replaces every node after %d hours at the latest; give a duration", int(maxLifetime.Hours()))
 		return problems
 	}
-	grace := defaultGrace
-	if spec.TerminationGracePeriod != "" {
-		parsed, err := time.ParseDuration(spec.TerminationGracePeriod)
-		if err != nil {
-			return problems // nodepool reports it
-		}
-		grace = parsed
-	}
+	grace := gracePeriod(spec)
 	expire, err := time.ParseDuration(spec.ExpireAfter)
 	if err == nil && expire+grace > maxLifetime {
 		problems.Add(path+".expireAfter", "%s and a grace period of %s are more than the %d hours Auto Mode lets a node live; shorten one",
@@ -78,6 +71,17 @@ func validateLifetime(path string, spec nodepool.Spec) (problems problem.List) {
 	}
 	return problems
 }
+
+// gracePeriod of a node's drain. nodepool reports one that cannot be read.
+func gracePeriod(spec nodepool.Spec) time.Duration {
+	if grace, err := time.ParseDuration(spec.TerminationGracePeriod); err == nil {
+		return grace
+	}
+	return defaultGrace
+}
+
+// deleteTimeout of a NodePool: its nodes may drain for the whole grace period, and AWS then has to end the instances.
+func deleteTimeout(spec nodepool.Spec) time.Duration { return gracePeriod(spec) + 30*time.Minute }
 
 // withDefaults fills what Auto Mode would otherwise refuse of nodepool's own defaults.
 func (p Pool) withDefaults() Pool {

@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-const poolType = "headroom:automode:Pool"
+const nodePoolType = "headroom:automode:NodePool"
 
 // PoolArgs of one pool.
 type PoolArgs struct {
@@ -25,74 +25,100 @@ type PoolArgs struct {
 	// SecurityGroupIDs of the nodes: as a rule the cluster's own group alone. With others, the cluster role needs a further permission
 	// before load balancers reach pods (https://docs.aws.amazon.com/eks/latest/userguide/auto-networking.html).
 	SecurityGroupIDs pulumi.StringArrayInput
+	// KeepOnDelete leaves both objects and their nodes in the cluster when they leave the stack, for the hand-over to GitOps. A
+	// destroy leaves instances behind while it is set.
+	KeepOnDelete bool
 }
 
-// PoolResources are one pool's objects in the cluster.
-type PoolResources struct {
+// NodePool is a pool with its node class.
+type NodePool struct {
 	pulumi.ResourceState
 
-	// NodePoolName is known in preview.
-	NodePoolName pulumi.StringOutput
-	NodePool     pulumi.Resource
+	// Name of the NodePool, known in preview.
+	Name pulumi.StringOutput
 }
 
-// NewPool makes the NodeClass and the NodePool of one pool. The provider given must be the cluster's Kubernetes provider.
-//
-// Both objects carry the pool's name, as those of a Karpenter pool do: a pool that changes its scaler needs a new name, or the second
-// object would be deleted in place of the first.
-func NewPool(ctx *pulumi.Context, name string, args *PoolArgs, opts ...pulumi.ResourceOption) (*PoolResources, error) {
+// NewPool makes the NodeClass and then the NodePool of one pool. Both carry the pool's name, as those of a Karpenter pool do: a pool that
+// changes its scaler needs a new name, or deleting the old object would take the new one away.
+func NewPool(ctx *pulumi.Context, name string, args *PoolArgs, opts ...pulumi.ResourceOption) (*NodePool, error) {
 	if err := args.validate(name).Err(); err != nil {
 		return nil, err
 	}
 	spec := args.Pool.Spec
-	nodePool, err := planNodePool(args.Pool)
+	class, nodePool, err := PlanPool(args.Pool, Placement{})
 	if err != nil {
 		return nil, err
 	}
-	c := &PoolResources{}
-	if err := ctx.RegisterComponentResourceV2(poolType, name, pulumi.Map{"pool": pulumi.String(spec.Name)}, c, opts...); err != nil {
+	c := &NodePool{}
+	inputs := pulumi.Map{"name": pulumi.String(spec.Name), "clusterName": args.ClusterName}
+	if err := ctx.RegisterComponentResourceV2(nodePoolType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
-	classSpec := pulumi.All(args.ClusterName, args.Access.NodeRoleName, args.SubnetIDs, args.SecurityGroupIDs).ApplyT(
-		func(v []any) (map[string]any, error) {
-			var at Placement
-			var known [4]bool
-			at.Cluster, known[0] = v[0].(string)
-			at.NodeRoleName, known[1] = v[1].(string)
-			at.SubnetIDs, known[2] = v[2].([]string)
-			at.SecurityGroupIDs, known[3] = v[3].([]string)
-			if known != [4]bool{true, true, true, true} || len(at.SubnetIDs) == 0 || len(at.SecurityGroupIDs) == 0 {
-				return nil, fmt.Errorf("pool %s: cluster, node role, subnets or security groups resolved to nothing", spec.Name)
-			}
-			return planNodeClass(spec.Name, args.Pool.Class, at).Spec, nil
-		}).(pulumi.MapOutput)
-	kind := nodepool.AutoModeNodeClass
-	class, err := apiextensions.NewCustomResource(ctx, name+"-class", &apiextensions.CustomResourceArgs{
-		ApiVersion:  pulumi.String(kind.Group + "/" + kind.Version),
-		Kind:        pulumi.String(kind.Kind),
-		Metadata:    metav1.ObjectMetaArgs{Name: pulumi.String(spec.Name)},
-		OtherFields: kubernetes.UntypedArgs{"spec": classSpec},
-		// The class is what instances are launched from, so what they need is older than it and outlives it.
-	}, pulumi.Parent(c), pulumi.DependsOn(args.Access.Ready))
+	args.wire(class.Spec)
+	// Instances are launched from the class, so what they need to be launched and to join is older than it and outlives it.
+	classResource, err := apply(ctx, name+"-class", class, nil,
+		pulumi.Parent(c), pulumi.DependsOn(args.Access.Ready), pulumi.RetainOnDelete(args.KeepOnDelete))
 	if err != nil {
 		return nil, fmt.Errorf("create NodeClass of %s: %w", name, err)
 	}
-	c.NodePool, err = apiextensions.NewCustomResource(ctx, name+"-nodepool", &apiextensions.CustomResourceArgs{
-		ApiVersion: pulumi.String(nodePool.APIVersion),
-		Kind:       pulumi.String(nodePool.Kind),
-		Metadata: metav1.ObjectMetaArgs{
-			Name: pulumi.String(spec.Name),
-			// Deleting waits until the nodes are gone; else the class would be taken from under them.
-			Annotations: pulumi.StringMap{"pulumi.com/deletionPropagationPolicy": pulumi.String("foreground")},
-		},
-		OtherFields: kubernetes.UntypedArgs{"spec": pulumi.ToMap(nodePool.Spec)},
-		// It names the class by name, which is no reference that Pulumi could see.
-	}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{class}))
+	annotations := pulumi.StringMap{
+		// The deletion ends when the last node is gone, and not when the NodePool is.
+		"pulumi.com/deletionPropagationPolicy": pulumi.String("foreground"),
+	}
+	_, err = apply(ctx, name+"-pool", nodePool, annotations, pulumi.Parent(c),
+		pulumi.DependsOn([]pulumi.Resource{classResource}), // its nodes need the class until the last is gone
+		pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: deleteTimeout(spec).String()}),
+		pulumi.RetainOnDelete(args.KeepOnDelete))
 	if err != nil {
 		return nil, fmt.Errorf("create NodePool of %s: %w", name, err)
 	}
-	c.NodePoolName = pulumi.String(spec.Name).ToStringOutput()
-	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"nodePoolName": c.NodePoolName})
+	c.Name = pulumi.String(spec.Name).ToStringOutput()
+	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"name": c.Name})
+}
+
+// Manifests gives the objects that NewPool makes as files, name to YAML, for a GitOps tool to apply. Access and KeepOnDelete are as there.
+func Manifests(name string, args *PoolArgs) (pulumi.StringMapOutput, error) {
+	if err := args.validate(name).Err(); err != nil {
+		return pulumi.StringMapOutput{}, err
+	}
+	p := args.Pool
+	return pulumi.All(args.ClusterName, args.Access.NodeRoleName, args.SubnetIDs, args.SecurityGroupIDs).ApplyT(
+		func(v []any) (map[string]string, error) {
+			var at Placement
+			at.Cluster, _ = v[0].(string)
+			at.NodeRoleName, _ = v[1].(string)
+			at.SubnetIDs, _ = v[2].([]string)
+			at.SecurityGroupIDs, _ = v[3].([]string)
+			class, nodePool, err := PlanPool(p, at)
+			if err != nil {
+				return nil, err
+			}
+			return nodepool.Files(p.Spec.Name, class, nodePool)
+		}).(pulumi.StringMapOutput), nil
+}
+
+// wire puts the values of other resources into a planned class. Field by field, so that policies see the rest in a first preview, when
+// these are unknown.
+func (a *PoolArgs) wire(spec map[string]any) {
+	name, own := a.Pool.Spec.Name, a.Pool.Class.Tags
+	spec["role"] = a.Access.NodeRoleName
+	spec["subnetSelectorTerms"] = a.SubnetIDs.ToStringArrayOutput().ApplyT(byID)
+	spec["securityGroupSelectorTerms"] = a.SecurityGroupIDs.ToStringArrayOutput().ApplyT(byID)
+	spec["tags"] = a.ClusterName.ToStringOutput().ApplyT(func(cluster string) map[string]string { return tags(cluster, name, own) })
+}
+
+func apply(ctx *pulumi.Context, name string, m nodepool.Manifest, annotations pulumi.StringMap, opts ...pulumi.ResourceOption) (pulumi.Resource, error) {
+	metadata := metav1.ObjectMetaArgs{}
+	if text, ok := m.Metadata["name"].(string); ok {
+		metadata.Name = pulumi.String(text)
+	}
+	if annotations != nil {
+		metadata.Annotations = annotations
+	}
+	return apiextensions.NewCustomResource(ctx, name, &apiextensions.CustomResourceArgs{
+		ApiVersion: pulumi.String(m.APIVersion), Kind: pulumi.String(m.Kind), Metadata: metadata,
+		OtherFields: kubernetes.UntypedArgs{"spec": m.Spec},
+	}, opts...)
 }
 
 func (a *PoolArgs) validate(name string) (problems problem.List) {

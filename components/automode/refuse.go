@@ -2,7 +2,6 @@ package automode
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/headroom-eks/headroom/components/pool"
 	"github.com/headroom-eks/headroom/problem"
@@ -59,29 +58,6 @@ func Refuse(path string, given ...Setting) (problems problem.List) {
 			continue
 		}
 		problems.Add(path+"."+string(setting), "not possible with scaler %s: %s; %s (%s)", pool.AutoMode, why.reason, why.remedy, why.source)
-	}
-	return problems
-}
-
-// ValidateScalers reports scalers and managed node groups beside Auto Mode: two scalers would both answer a pending pod, and a Karpenter
-// of ours waits for a node without a NodePool, of which there is none (field fault BR-10). managedGroups counts node groups of any
-// kind, the system group included.
-func ValidateScalers(path string, scalers []pool.Scaler, managedGroups int) (problems problem.List) {
-	if !slices.Contains(scalers, pool.AutoMode) {
-		return problems
-	}
-	var others []string
-	for _, s := range slices.Compact(slices.Sorted(slices.Values(scalers))) {
-		if s != pool.AutoMode {
-			others = append(others, string(s))
-		}
-	}
-	if len(others) > 0 {
-		problems.Add(path, "%s and %s are used together; give every pool scaler %s, or none (two clusters, if both are needed)",
-			pool.AutoMode, strings.Join(others, ", "), pool.AutoMode)
-	}
-	if managedGroups > 0 {
-		problems.Add(path, "%d managed node group(s) beside %s; remove them, its own pools carry the system pods", managedGroups, pool.AutoMode)
 	}
 	return problems
 }

@@ -28,28 +28,6 @@ func TestEverySettingIsRefusedWithItsPathReasonAndSource(t *testing.T) {
 	}
 }
 
-// Field fault BR-10: no other scaler and no managed group beside Auto Mode.
-func TestAutoModeStandsAlone(t *testing.T) {
-	for _, test := range []struct {
-		name     string
-		scalers  []pool.Scaler
-		groups   int
-		problems int
-	}{
-		{"alone", []pool.Scaler{pool.AutoMode, pool.AutoMode}, 0, 0},
-		{"with Karpenter", []pool.Scaler{pool.AutoMode, pool.Karpenter}, 0, 1},
-		{"with a system group", []pool.Scaler{pool.AutoMode}, 1, 1},
-		{"with cluster-autoscaler and its groups", []pool.Scaler{pool.ClusterAutoscaler, pool.AutoMode}, 2, 2},
-		{"not used", []pool.Scaler{pool.Karpenter, pool.Fixed}, 1, 0},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			if items := automode.ValidateScalers("pools", test.scalers, test.groups).Items(); len(items) != test.problems {
-				t.Errorf("%d problems, want %d: %v", len(items), test.problems, items)
-			}
-		})
-	}
-}
-
 // Field fault BR-12: before Kubernetes 1.36 no node of Auto Mode serves a claim.
 func TestDRANeedsAKubernetesVersionThatServesClaims(t *testing.T) {
 	for version, ok := range map[string]bool{"1.34": false, "1.35": false, "1.36": true, "1.37": true, "1.100": true, "": false, "latest": false} {

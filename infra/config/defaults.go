@@ -59,14 +59,16 @@ func (e Environment) WithDefaults(stack string) Environment {
 	def(&e.Karpenter.AMIAlias, defaultAMIAlias)
 	def(&e.ClusterAutoscaler.Expander, "least-waste")
 	def(&e.Capacity.ValidFor, "1h")
-	if len(e.AutoMode.BuiltInPools) == 0 {
+	if e.AutoMode.BuiltInPools == nil { // an empty list is a choice
 		e.AutoMode.BuiltInPools = []string{"system"}
 	}
 
 	if e.General != nil {
 		g := *e.General
 		def(&g.ConsolidateAfter, "1m")
-		def(&g.ExpireAfter, "720h")
+		if g.Scaler == pool.Karpenter {
+			def(&g.ExpireAfter, "720h") // Auto Mode has its own, and an upper bound
+		}
 		def(&g.DiskGiB, 100)
 		if len(g.CapacityTypes) == 0 {
 			g.CapacityTypes = []pool.CapacityType{pool.Spot, pool.OnDemand}
@@ -108,7 +110,9 @@ func (p Pool) withDefaults() Pool {
 		}
 	}
 	if p.Scaler.Dynamic() {
-		def(&p.ExpireAfter, "Never")
+		if p.Scaler == pool.Karpenter {
+			def(&p.ExpireAfter, "Never") // Auto Mode has its own, and an upper bound
+		}
 		def(&p.ConsolidateAfter, "10m")
 		if len(p.Budgets) == 0 {
 			p.Budgets = []Budget{{Nodes: "1"}}

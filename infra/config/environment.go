@@ -34,7 +34,7 @@ type Environment struct {
 
 // Network is a new VPC, or an existing one by ids.
 type Network struct {
-	// CIDR of the new VPC, /16 to /22.
+	// CIDR of the new VPC, /16 to /21.
 	CIDR string `json:"cidr,omitempty" jsonschema:"default=10.0.0.0/16"`
 	// Zones of the new VPC by name, at least two. A zone added at the end leaves the other subnets where they are.
 	Zones []string `json:"zones,omitempty"`
@@ -147,7 +147,7 @@ type ClusterAutoscaler struct {
 
 // AutoMode is EKS Auto Mode, switched on when a pool uses it.
 type AutoMode struct {
-	// BuiltInPools of Auto Mode. "system" carries the system pods.
+	// BuiltInPools of Auto Mode; [system] when left out, which carries the system pods. An empty list needs the general pool for them.
 	BuiltInPools []string `json:"builtInPools,omitempty" jsonschema:"enum=general-purpose,enum=system"`
 	// AllowSwitch permits moving a live cluster into or out of Auto Mode.
 	AllowSwitch bool `json:"allowSwitch,omitempty" jsonschema:"default=false"`
@@ -163,8 +163,8 @@ type General struct {
 	Limits             GeneralLimits       `json:"limits"`
 	// ConsolidateAfter an idle node is removed, a duration or "Never".
 	ConsolidateAfter string `json:"consolidateAfter,omitempty" jsonschema:"default=1m"`
-	// ExpireAfter a node is replaced, a duration or "Never".
-	ExpireAfter   string       `json:"expireAfter,omitempty" jsonschema:"default=720h"`
+	// ExpireAfter a node is replaced, a duration or "Never"; 720h with Karpenter, 336h with Auto Mode, which allows 21 days at most.
+	ExpireAfter   string       `json:"expireAfter,omitempty"`
 	Budgets       []Budget     `json:"budgets,omitempty"`
 	StartupTaints []pool.Taint `json:"startupTaints,omitempty"`
 	DiskGiB       int          `json:"diskGiB,omitempty" jsonschema:"default=100"`
@@ -230,8 +230,9 @@ type Pool struct {
 	Weight int `json:"weight,omitempty"`
 	// ConsolidateAfter an empty node is removed, a duration or "Never" (Karpenter and Auto Mode).
 	ConsolidateAfter string `json:"consolidateAfter,omitempty" jsonschema:"default=10m"`
-	// ExpireAfter a node is replaced, a duration or "Never" (Karpenter and Auto Mode).
-	ExpireAfter string `json:"expireAfter,omitempty" jsonschema:"default=Never"`
+	// ExpireAfter a node is replaced, a duration or "Never" (Karpenter and Auto Mode); Never with Karpenter, 480h with Auto Mode, which allows
+	// 21 days at most.
+	ExpireAfter string `json:"expireAfter,omitempty"`
 	// TerminationGracePeriod bounds how long a node may drain, a duration (Karpenter and Auto Mode).
 	TerminationGracePeriod string   `json:"terminationGracePeriod,omitempty"`
 	Budgets                []Budget `json:"budgets,omitempty"`

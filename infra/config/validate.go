@@ -120,8 +120,8 @@ func (n Network) validate(problems *problem.List) {
 		}
 		return
 	}
-	if prefix, err := netip.ParsePrefix(n.CIDR); err != nil || !prefix.Addr().Is4() || prefix.Masked() != prefix || prefix.Bits() < 16 || prefix.Bits() > 22 {
-		problems.Add("network.cidr", "found %q; write an IPv4 block between /16 and /22 with no host bits, for example 10.0.0.0/16", n.CIDR)
+	if prefix, err := netip.ParsePrefix(n.CIDR); err != nil || !prefix.Addr().Is4() || prefix.Masked() != prefix || prefix.Bits() < 16 || prefix.Bits() > 21 {
+		problems.Add("network.cidr", "found %q; write an IPv4 block between /16 and /21 with no host bits, for example 10.0.0.0/16", n.CIDR)
 	}
 	if len(n.Zones) < 2 {
 		problems.Add("network.zones", "found %d; EKS needs two zones at least, for example [us-west-2a, us-west-2b]", len(n.Zones))
@@ -223,6 +223,9 @@ func (e Environment) validateScalers(problems *problem.List) {
 			problems.Add("autoMode.builtInPools", "%s is given twice; keep one", name)
 		}
 	}
+	if e.Uses(pool.AutoMode) && len(e.AutoMode.BuiltInPools) == 0 && e.General == nil {
+		problems.Add("autoMode.builtInPools", "is empty and there is no general pool, so system pods have no node; keep system or add the general pool")
+	}
 	if e.GitOps.NodePools && !e.Uses(pool.Karpenter) && !e.Uses(pool.AutoMode) {
 		problems.Add("gitOps.nodePools", "no pool has NodePools to hand over; remove it or choose scaler karpenter or auto-mode")
 	}
@@ -247,7 +250,7 @@ func (g General) validate(problems *problem.List) {
 
 func validateDisruption(at, consolidateAfter, expireAfter string, budgets []Budget, problems *problem.List) {
 	for _, d := range []struct{ key, value string }{{"consolidateAfter", consolidateAfter}, {"expireAfter", expireAfter}} {
-		if d.value != "Never" && !nodeDuration.MatchString(d.value) {
+		if d.value != "" && d.value != "Never" && !nodeDuration.MatchString(d.value) {
 			problems.Add(at+"."+d.key, "found %q; write a duration such as 10m or 720h, or Never", d.value)
 		}
 	}

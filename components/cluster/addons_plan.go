@@ -1,0 +1,74 @@
+package cluster
+
+import (
+	"encoding/json"
+
+	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/problem"
+)
+
+// The EBS driver's service account, fixed by the add-on.
+const (
+	ebsNamespace      = "kube-system"
+	ebsServiceAccount = "ebs-csi-controller-sa"
+)
+
+// storageClassName of the default storage class.
+const storageClassName = "gp3"
+
+// provisioner of EBS volumes: Auto Mode brings its own driver.
+// https://docs.aws.amazon.com/eks/latest/userguide/create-storage-class.html
+func provisioner(autoMode bool) string {
+	if autoMode {
+		return "ebs.csi.eks.amazonaws.com"
+	}
+	return "ebs.csi.aws.com"
+}
+
+func ebsPolicyArn(partition string) string {
+	return "arn:" + partition + ":iam::aws:policy/service-role/AmazonEBSCSIDriverPolicy"
+}
+
+// systemTolerations let an add-on run on the system group. Given at all, they replace the add-on's own, which has the first.
+func systemTolerations(taints []pool.Taint) []pool.Toleration {
+	return append([]pool.Toleration{{Key: "CriticalAddonsOnly", Operator: "Exists"}}, pool.Tolerations(taints)...)
+}
+
+// corednsValues is the add-on's configuration. https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-field-management.html
+func corednsValues(taints []pool.Taint) (string, error) {
+	return values(map[string]any{"tolerations": systemTolerations(taints)})
+}
+
+// ebsValues is the driver's configuration. Its DaemonSet tolerates every taint by itself. The tags go to the volumes it makes.
+func ebsValues(taints []pool.Taint, tags map[string]string) (string, error) {
+	controller := map[string]any{"tolerations": systemTolerations(taints)}
+	if len(tags) > 0 {
+		controller["extraVolumeTags"] = tags
+	}
+	return values(map[string]any{"controller": controller})
+}
+
+func values(v map[string]any) (string, error) {
+	text, err := json.Marshal(v)
+	return string(text), err
+}
+
+func (a AddonsArgs) validate() (problems problem.List) {
+	problems.Join("", pool.ValidateTaints("systemTaints", a.SystemTaints))
+	if a.AutoMode {
+		return problems
+	}
+	if a.CoreDNSVersion == "" || a.EBSCSIVersion == "" {
+		problems.Add("addons", "coredns and aws-ebs-csi-driver each need a pinned version")
+	}
+	if a.ClusterName == nil || a.OIDCProviderArn == nil || a.Issuer == nil {
+		problems.Add("cluster", "name, OIDC provider and issuer are all needed")
+	}
+	if a.Partition == "" {
+		problems.Add("partition", "it is empty; look it up")
+	}
+	if len(a.Nodes) == 0 {
+		problems.Add("nodes", "the add-ons run on nodes and wait for them; name the system group")
+	}
+	return problems
+}

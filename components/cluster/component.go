@@ -1,0 +1,259 @@
+// Package cluster makes an EKS control plane, and the add-ons that wait for its first nodes.
+//
+// It owns the control plane with its network add-ons, its key, its log group, its OIDC provider and the access of people and CI to
+// it; and, as a second component, DNS, the EBS driver and the default storage class. It does not own nodes, nor any controller that
+// scales them.
+package cluster
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/cloudwatch"
+	awseks "github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/iam"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/kms"
+	"github.com/pulumi/pulumi-eks/sdk/v3/go/eks"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+const clusterType = "headroom:cluster:Cluster"
+
+// AutoMode lets EKS run the nodes. Without it all three of its capabilities are switched off.
+type AutoMode struct {
+	// NodePools are the built-in ones to keep: general-purpose, system.
+	NodePools []string
+}
+
+// Args of a control plane.
+type Args struct {
+	// Name of the cluster, up to 100 characters.
+	Name pulumi.StringInput
+	// Version of Kubernetes, for example "1.36". CheckVersion compares it with a live cluster's.
+	Version string
+	VpcID   pulumi.StringInput
+	// SubnetIDs in at least two zones that can host a control plane.
+	SubnetIDs pulumi.StringArrayInput
+	// PublicAccessCIDRs may reach the API from outside the VPC. With none there is no public endpoint, and whatever talks to
+	// Kubernetes, this program included, has to run where the VPC can be reached.
+	PublicAccessCIDRs []string
+	// Access by a name of the caller's. Whoever creates the cluster becomes its admin only when no other cluster-admin is named.
+	Access map[string]Access
+	// SecretsKeyArn is the key that encrypts secrets. Empty makes one, with rotation.
+	SecretsKeyArn string
+	// LogTypes of the control plane. Default audit and authenticator: api and scheduler logs are many times larger.
+	LogTypes []string
+	// LogRetentionDays of the control plane's log group. Default 90.
+	LogRetentionDays int
+	// UpgradePolicy is STANDARD (default) or EXTENDED.
+	UpgradePolicy string
+	// Pinned add-on versions; not used with Auto Mode.
+	VPCCNIVersion, KubeProxyVersion string
+	// PrefixDelegation gives nodes addresses in blocks of 16.
+	PrefixDelegation bool
+	// CNIEnv adds to, or replaces in, the network add-on's environment.
+	CNIEnv   map[string]string
+	AutoMode *AutoMode
+	// Protect the EKS cluster from deletion and replacement.
+	Protect                      bool
+	Region, Partition, AccountID string
+	Tags                         map[string]string
+}
+
+// Cluster is a control plane. What needs it to be usable (nodes, the Kubernetes provider) depends on the component, not only on its
+// outputs: then access entries and network add-ons are there first, and go last.
+type Cluster struct {
+	pulumi.ResourceState
+
+	Name                 pulumi.StringOutput
+	Endpoint             pulumi.StringOutput
+	CertificateAuthority pulumi.StringOutput
+	Version              pulumi.StringOutput
+	// Issuer comes without a scheme.
+	Issuer          pulumi.StringOutput
+	OIDCProviderArn pulumi.StringOutput
+	// SecurityGroupID of the group that EKS makes for the control plane and every node (field fault BR-75).
+	SecurityGroupID pulumi.StringOutput
+	// Kubeconfig as JSON, without credentials.
+	Kubeconfig pulumi.StringOutput
+	// RoleName of the control plane's own role.
+	RoleName pulumi.StringOutput
+	// NodeRoleName of Auto Mode's nodes; empty without Auto Mode.
+	NodeRoleName pulumi.StringOutput
+}
+
+// New makes a control plane.
+func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Cluster, error) {
+	if args == nil {
+		return nil, fmt.Errorf("cluster %q: no arguments were given", name)
+	}
+	a := args.withDefaults()
+	problems := a.validate()
+	if err := problems.Err(); err != nil {
+		return nil, fmt.Errorf("cluster %q: %w", name, err)
+	}
+	c := &Cluster{}
+	inputs := pulumi.Map{"name": a.Name, "version": pulumi.String(a.Version), "autoMode": pulumi.Bool(a.AutoMode != nil)}
+	if err := ctx.RegisterComponentResourceV2(clusterType, name, inputs, c, opts...); err != nil {
+		return nil, fmt.Errorf("register %s: %w", name, err)
+	}
+	key, err := c.secretsKey(ctx, name, a)
+	if err != nil {
+		return nil, err
+	}
+	logs, err := cloudwatch.NewLogGroup(ctx, name+"-logs", &cloudwatch.LogGroupArgs{
+		Name:            a.Name.ToStringOutput().ApplyT(logGroupName).(pulumi.StringOutput),
+		RetentionInDays: pulumi.Int(a.LogRetentionDays),
+		Tags:            pulumi.ToStringMap(a.Tags),
+	}, pulumi.Parent(c))
+	if err != nil {
+		return nil, fmt.Errorf("create log group of %s: %w", name, err)
+	}
+	inner, err := eks.NewCluster(ctx, name+"-eks", eksArgs(a, key),
+		pulumi.Parent(c),
+		pulumi.Transforms([]pulumi.ResourceTransform{controlPlane(a)}),
+		// EKS makes the group itself, to be kept for ever, when it is not there first.
+		pulumi.DependsOn([]pulumi.Resource{logs}))
+	if err != nil {
+		return nil, fmt.Errorf("create EKS cluster %s: %w", name, err)
+	}
+	c.outputs(inner, a)
+	if err := c.access(ctx, name, a); err != nil {
+		return nil, err
+	}
+	provider, err := iam.NewOpenIdConnectProvider(ctx, name+"-oidc", &iam.OpenIdConnectProviderArgs{
+		Url:           pulumi.Sprintf("https://%s", c.Issuer),
+		ClientIdLists: pulumi.StringArray{pulumi.String("sts.amazonaws.com")},
+		// No thumbprint: AWS trusts EKS issuers without one, and reading it needs a way to the issuer.
+		Tags: pulumi.ToStringMap(a.Tags),
+	}, pulumi.Parent(c))
+	if err != nil {
+		return nil, fmt.Errorf("create OIDC provider of %s: %w", name, err)
+	}
+	c.OIDCProviderArn = provider.Arn
+	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{
+		"name": c.Name, "endpoint": c.Endpoint, "certificateAuthority": c.CertificateAuthority, "version": c.Version,
+		"issuer": c.Issuer, "oidcProviderArn": c.OIDCProviderArn, "securityGroupId": c.SecurityGroupID,
+		"kubeconfig": c.Kubeconfig, "roleName": c.RoleName, "nodeRoleName": c.NodeRoleName,
+	})
+}
+
+func (c *Cluster) secretsKey(ctx *pulumi.Context, name string, a Args) (pulumi.StringInput, error) {
+	if a.SecretsKeyArn != "" {
+		return pulumi.String(a.SecretsKeyArn), nil
+	}
+	policy, err := keyPolicy(a.Partition, a.AccountID)
+	if err != nil {
+		return nil, fmt.Errorf("key policy of %s: %w", name, err)
+	}
+	key, err := kms.NewKey(ctx, name+"-secrets", &kms.KeyArgs{
+		Description:       pulumi.Sprintf("Kubernetes secrets of cluster %s", a.Name),
+		EnableKeyRotation: pulumi.Bool(true),
+		Policy:            pulumi.String(policy),
+		Tags:              pulumi.ToStringMap(a.Tags),
+	}, pulumi.Parent(c))
+	if err != nil {
+		return nil, fmt.Errorf("create secrets key of %s: %w", name, err)
+	}
+	return key.Arn, nil
+}
+
+// eksArgs are the component's arguments: nothing of what it makes by default but the control plane and the two add-ons that come
+// before nodes (field faults BR-58, BR-61, BR-75).
+func eksArgs(a Args, key pulumi.StringInput) *eks.ClusterArgs {
+	yes, no, mode := true, false, eks.AuthenticationModeApi
+	args := &eks.ClusterArgs{
+		Name:                      a.Name.ToStringOutput().ToStringPtrOutput(),
+		Version:                   pulumi.String(a.Version),
+		AuthenticationMode:        &mode,
+		VpcId:                     a.VpcID.ToStringOutput().ToStringPtrOutput(),
+		PrivateSubnetIds:          a.SubnetIDs,
+		EndpointPrivateAccess:     pulumi.Bool(true),
+		EndpointPublicAccess:      pulumi.Bool(len(a.PublicAccessCIDRs) > 0),
+		EncryptionConfigKeyArn:    key.ToStringOutput().ToStringPtrOutput(),
+		EnabledClusterLogTypes:    pulumi.ToStringArray(a.LogTypes),
+		SkipDefaultNodeGroup:      &yes,
+		SkipDefaultSecurityGroups: &yes,
+		CreateInstanceRole:        &no,
+		CreateOidcProvider:        pulumi.Bool(false),
+		CorednsAddonOptions:       &eks.CoreDnsAddonOptionsArgs{Enabled: &no},
+		Tags:                      pulumi.ToStringMap(a.Tags),
+	}
+	if len(a.PublicAccessCIDRs) > 0 {
+		args.PublicAccessCidrs = pulumi.ToStringArray(a.PublicAccessCIDRs)
+	}
+	if a.AutoMode != nil {
+		args.AutoMode = &eks.AutoModeOptionsArgs{
+			Enabled:       true,
+			ComputeConfig: &eks.ClusterComputeConfigArgs{NodePools: pulumi.ToStringArray(a.AutoMode.NodePools)},
+		}
+		return args
+	}
+	env := pulumi.Map{}
+	for key, value := range cniEnv(a.PrefixDelegation, a.CNIEnv) {
+		env[key] = pulumi.String(value)
+	}
+	args.VpcCniOptions = &eks.VpcCniOptionsArgs{AddonVersion: pulumi.String(a.VPCCNIVersion), ConfigurationValues: pulumi.Map{"env": env}}
+	args.KubeProxyAddonOptions = &eks.KubeProxyAddonOptionsArgs{Version: pulumi.String(a.KubeProxyVersion)}
+	return args
+}
+
+func (c *Cluster) outputs(inner *eks.Cluster, a Args) {
+	c.Name = present("name", inner.EksCluster.Name())
+	c.Endpoint = present("endpoint", inner.EksCluster.Endpoint())
+	c.CertificateAuthority = present("certificate authority", inner.EksCluster.CertificateAuthority().Data().Elem())
+	c.Version = inner.EksCluster.Version()
+	c.Issuer = present("OIDC issuer", inner.OidcIssuer).ApplyT(func(issuer string) string {
+		return strings.TrimPrefix(issuer, "https://")
+	}).(pulumi.StringOutput)
+	c.SecurityGroupID = present("security group", inner.ClusterSecurityGroupId)
+	c.RoleName = present("role", inner.EksCluster.RoleArn()).ApplyT(func(arn string) string {
+		return arn[strings.LastIndex(arn, "/")+1:]
+	}).(pulumi.StringOutput)
+	c.NodeRoleName = inner.AutoModeNodeRoleName
+	c.Kubeconfig = pulumi.All(c.Name, c.Endpoint, c.CertificateAuthority).ApplyT(func(v []any) (string, error) {
+		var s [3]string
+		for i := range s {
+			s[i], _ = v[i].(string)
+		}
+		return Kubeconfig(s[0], s[1], s[2], a.Region)
+	}).(pulumi.StringOutput)
+}
+
+// present fails when the cluster's answer is empty: silently, it would end in a security group list, a trust policy or a kubeconfig
+// (field fault BR-93).
+func present(what string, value pulumi.StringOutput) pulumi.StringOutput {
+	return value.ApplyT(func(v string) (string, error) {
+		if v == "zz" {
+			return "", fmt.Errorf("the cluster has no %s", what)
+		}
+		return v, nil
+	}).(pulumi.StringOutput)
+}
+
+// access gives the named principals their entries, as resources of our own: what runs in the cluster depends on them, so that they
+// outlive it (field fault BR-85).
+func (c *Cluster) access(ctx *pulumi.Context, name string, a Args) error {
+	for _, who := range slices.Sorted(maps.Keys(a.Access)) {
+		entry, err := awseks.NewAccessEntry(ctx, name+"-access-"+who, &awseks.AccessEntryArgs{
+			ClusterName:  c.Name,
+			PrincipalArn: pulumi.String(a.Access[who].PrincipalArn),
+			Tags:         pulumi.ToStringMap(a.Tags),
+		}, pulumi.Parent(c))
+		if err != nil {
+			return fmt.Errorf("create access entry %s: %w", who, err)
+		}
+		_, err = awseks.NewAccessPolicyAssociation(ctx, name+"-access-"+who, &awseks.AccessPolicyAssociationArgs{
+			ClusterName:  c.Name,
+			PrincipalArn: entry.PrincipalArn,
+			PolicyArn:    pulumi.String(accessPolicyArn(a.Partition, a.Access[who].Policy)),
+			AccessScope:  awseks.AccessPolicyAssociationAccessScopeArgs{Type: pulumi.String("cluster")},
+		}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{entry}))
+		if err != nil {
+			return fmt.Errorf("associate access policy of %s: %w", who, err)
+		}
+	}
+	return nil
+}

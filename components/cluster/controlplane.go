@@ -1,0 +1,47 @@
+package cluster
+
+import (
+	"context"
+	"maps"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+const innerType = "aws:eks/cluster:Cluster"
+
+// controlPlane sets on the component's inner cluster what its arguments cannot express.
+//
+// Add-ons come only from us: EKS's own bootstrap would put unpinned ones there first. The same value is what Auto Mode needs, and a
+// change of it replaces the cluster, so it never changes (field fault BR-83). The three capabilities of Auto Mode are all on or all
+// off, explicitly (field fault BR-82).
+func controlPlane(a Args) pulumi.ResourceTransform {
+	return func(_ context.Context, r *pulumi.ResourceTransformArgs) *pulumi.ResourceTransformResult {
+		if r.Type != innerType {
+			return nil
+		}
+		props := maps.Clone(r.Props)
+		props["upgradePolicy"] = pulumi.Map{"supportType": pulumi.String(a.UpgradePolicy)}
+		props["bootstrapSelfManagedAddons"] = pulumi.Bool(false)
+		props["accessConfig"] = pulumi.Map{
+			"authenticationMode":                      pulumi.String("API"),
+			"bootstrapClusterCreatorAdminPermissions": pulumi.Bool(creatorIsAdmin(a.Access)),
+		}
+		if a.AutoMode == nil {
+			off := pulumi.Map{"enabled": pulumi.Bool(false)}
+			props["computeConfig"] = off
+			props["storageConfig"] = pulumi.Map{"blockStorage": off}
+			network := pulumi.Map{}
+			if given, ok := props["kubernetesNetworkConfig"].(pulumi.Map); ok {
+				network = maps.Clone(given)
+			}
+			network["elasticLoadBalancing"] = off
+			props["kubernetesNetworkConfig"] = network
+		}
+		opts := r.Opts
+		opts.Protect = opts.Protect || a.Protect
+		// EKS reads it once. Naming the first admin later would otherwise replace the cluster.
+		opts.IgnoreChanges = append(opts.IgnoreChanges[:len(opts.IgnoreChanges):len(opts.IgnoreChanges)],
+			"accessConfig.bootstrapClusterCreatorAdminPermissions")
+		return &pulumi.ResourceTransformResult{Props: props, Opts: opts}
+	}
+}

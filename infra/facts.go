@@ -1,0 +1,151 @@
+package infra
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/problem"
+)
+
+// facts are AWS's answers to what the configuration asks for. Whatever could not be asked is left out, and says why in unknown.
+type facts struct {
+	Partition string // aws, aws-cn, aws-us-gov
+	DNSSuffix string // amazonaws.com or amazonaws.com.cn
+	Region    string
+	AccountID string
+
+	ZoneIDs   map[string]string     // of the account's zones, by name
+	Shapes    map[string]pool.Shape // by instance type
+	Offerings map[string][]string   // zones by instance type, sorted
+	Quotas    map[string]quota      // by quota code
+	Subnets   []subnet              // of an existing network, private ones only
+	VPCCIDR   string                // of an existing network
+	VPCSubnet map[string]string     // VPC of each subnet of an existing network
+
+	LiveVersion string // of the cluster, empty when there is none or it could not be asked
+	LiveAuto    *bool  // whether the live cluster runs Auto Mode, nil when there is none or it could not be asked
+	LiveGroups  map[string]liveGroup
+
+	MissingAMIs []string // pinned AMI releases that this region does not have
+	SpotRole    *bool    // whether the account has the service-linked role for spot, nil when it could not be asked
+
+	Unknown []string // questions without an answer, each with its reason
+}
+
+type quota struct {
+	VCPUs  int
+	Reason string // why the quota is not known; empty when it is
+}
+
+type subnet struct {
+	ID, Zone      string
+	CIDR          string
+	FreeAddresses int
+}
+
+type liveGroup struct{ Desired, Min, Max int }
+
+// Service Quotas codes, in vCPUs, per region.
+// https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
+const (
+	quotaOnDemandG = "L-DB2E81BA" // Running On-Demand G and VT instances
+	quotaSpotG     = "L-3819A6DF" // All G and VT Spot Instance Requests
+)
+
+// networkZones are the zones in which nodes can run, sorted.
+func networkZones(env config.Environment, f facts) []string {
+	zones := slices.Clone(env.Network.Zones)
+	for _, s := range f.Subnets {
+		zones = append(zones, s.Zone)
+	}
+	slices.Sort(zones)
+	return slices.Compact(zones)
+}
+
+// poolZones are the zones of the network that the pool asks for and that offer all its instance types, sorted.
+func poolZones(p config.Pool, env config.Environment, f facts) []string {
+	return slices.DeleteFunc(networkZones(env, f), func(zone string) bool {
+		if len(p.Zones) > 0 && !slices.Contains(p.Zones, zone) {
+			return true
+		}
+		return slices.ContainsFunc(p.InstanceTypes, func(t string) bool {
+			offered, asked := f.Offerings[t]
+			return asked && !slices.Contains(offered, zone)
+		})
+	})
+}
+
+// judge reports what AWS's answers refuse.
+func judge(env config.Environment, f facts) (problems problem.List) {
+	for _, zone := range env.Network.Zones {
+		if _, known := f.ZoneIDs[zone]; !known && len(f.ZoneIDs) > 0 {
+			problems.Add("network.zones", "this account has no zone %q in %s; it has %s", zone, f.Region, strings.Join(slices.Sorted(maps.Keys(f.ZoneIDs)), ", "))
+		}
+	}
+	for id, vpc := range f.VPCSubnet {
+		if vpc != env.Network.Existing.VPCID {
+			problems.Add("network.existing", "subnet %s belongs to %s, not to %s", id, vpc, env.Network.Existing.VPCID)
+		}
+	}
+	if zones := networkZones(env, f); env.Network.Existing != nil && len(f.Subnets) == len(env.Network.Existing.PrivateSubnetIDs) && len(zones) < 2 {
+		problems.Add("network.existing.privateSubnetIds", "all lie in %s; EKS needs two zones at least", strings.Join(zones, ", "))
+	}
+	for _, ami := range f.MissingAMIs {
+		problems.Add("system.amiRelease", "%s does not exist in %s; pin another release", ami, f.Region)
+	}
+	if s, known := f.Shapes[env.System.InstanceType]; known && s.GPUs > 0 {
+		problems.Add("system.instanceType", "%s has GPUs; system nodes have none", env.System.InstanceType)
+	}
+	for i, p := range env.Pools {
+		judgePool(fmt.Sprintf("pools[%d] %q", i, p.Name), p, env, f, &problems)
+	}
+	if f.SpotRole != nil && !*f.SpotRole && env.UsesSpot() && !env.Spot.CreateServiceLinkedRole {
+		problems.Add("spot", "this account has no service-linked role AWSServiceRoleForEC2Spot, without which no spot instance starts; "+
+			"create it once (aws iam create-service-linked-role --aws-service-name spot.amazonaws.com) or set spot.createServiceLinkedRole: true in one stack of the account")
+	}
+	if f.LiveAuto != nil && *f.LiveAuto != env.Uses(pool.AutoMode) && !env.AutoMode.AllowSwitch {
+		problems.Add("autoMode", "the live cluster has Auto Mode %s and this configuration would switch it %s, which moves every node; set autoMode.allowSwitch: true to do it", onOff(*f.LiveAuto), onOff(!*f.LiveAuto))
+	}
+	return problems
+}
+
+func judgePool(at string, p config.Pool, env config.Environment, f facts, problems *problem.List) {
+	var first pool.Shape
+	for i, t := range p.InstanceTypes {
+		shape, known := f.Shapes[t]
+		if !known {
+			problems.Add(at+".instanceTypes", "EC2 gives no description of %s in %s, so what a node offers is not known; choose a type the region has", t, f.Region)
+			continue
+		}
+		if shape.GPUs < 1 {
+			problems.Add(at+".instanceTypes", "%s has no whole GPU", t)
+		}
+		if i == 0 {
+			first = shape
+			continue
+		}
+		if shape.VCPUs != first.VCPUs || shape.GPUs != first.GPUs {
+			problems.Add(at+".instanceTypes", "%s has %d vCPUs and %d GPUs, %s has %d and %d; the types of a pool have one shape",
+				t, shape.VCPUs, shape.GPUs, first.InstanceType, first.VCPUs, first.GPUs)
+		}
+		if shape.GPUModel != first.GPUModel {
+			problems.Add(at+".instanceTypes", "%s has %s GPUs, %s has %s; a gang expects one model, make a pool of each", t, shape.GPUModel, first.InstanceType, first.GPUModel)
+		}
+	}
+	if len(poolZones(p, env, f)) == 0 && len(networkZones(env, f)) > 0 {
+		offered := f.Offerings[p.InstanceTypes[0]]
+		problems.Add(at+".zones", "no zone is left: %s is offered in [%s], the network is in [%s], the pool asks for [%s]",
+			strings.Join(p.InstanceTypes, ", "), strings.Join(offered, " "), strings.Join(networkZones(env, f), " "), strings.Join(p.Zones, " "))
+	}
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}

@@ -1,0 +1,270 @@
+package infra
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/iam"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/servicequotas"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ssm"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// ask puts every question that depends on the configuration alone, by plain data-source calls, so that the answers are there in preview too.
+// Where the program cannot go on without an answer it returns an error; otherwise a failed call leaves the fact out and says so in Unknown.
+func ask(ctx *pulumi.Context, env config.Environment, provider pulumi.InvokeOption) (facts, error) {
+	f := facts{
+		ZoneIDs: map[string]string{}, Shapes: map[string]pool.Shape{}, Offerings: map[string][]string{},
+		Quotas: map[string]quota{}, VPCSubnet: map[string]string{}, LiveGroups: map[string]liveGroup{},
+	}
+	partition, err := aws.GetPartition(ctx, nil, provider)
+	if err != nil {
+		return f, fmt.Errorf("ask AWS for its partition (are there credentials, and is aws:region right?): %w", err)
+	}
+	region, err := aws.GetRegion(ctx, nil, provider)
+	if err != nil {
+		return f, fmt.Errorf("ask AWS for the region: %w", err)
+	}
+	identity, err := aws.GetCallerIdentity(ctx, nil, provider)
+	if err != nil {
+		return f, fmt.Errorf("ask AWS whose credentials these are: %w", err)
+	}
+	f.Partition, f.DNSSuffix, f.Region, f.AccountID = partition.Partition, partition.DnsSuffix, region.Name, identity.AccountId
+
+	askZones(ctx, &f, provider)
+	askShapes(ctx, env, &f, provider)
+	askNetwork(ctx, env, &f, provider)
+	askQuotas(ctx, env, &f, provider)
+	askLiveCluster(ctx, env, &f, provider)
+	askAMIs(ctx, env, &f, provider)
+	askSpotRole(ctx, env, &f, provider)
+	return f, nil
+}
+
+func (f *facts) unknown(question string, err error) {
+	f.Unknown = append(f.Unknown, fmt.Sprintf("%s: %s", question, firstLine(err)))
+}
+
+func askZones(ctx *pulumi.Context, f *facts, provider pulumi.InvokeOption) {
+	zones, err := aws.GetAvailabilityZones(ctx, &aws.GetAvailabilityZonesArgs{State: pulumi.StringRef("available")}, provider)
+	if err != nil {
+		f.unknown("availability zones of the account", err)
+		return
+	}
+	for i, name := range zones.Names {
+		if i < len(zones.ZoneIds) {
+			f.ZoneIDs[name] = zones.ZoneIds[i]
+		}
+	}
+}
+
+func askShapes(ctx *pulumi.Context, env config.Environment, f *facts, provider pulumi.InvokeOption) {
+	types := []string{env.System.InstanceType}
+	for _, p := range env.Pools {
+		types = append(types, p.InstanceTypes...)
+	}
+	slices.Sort(types)
+	types = slices.Compact(types)
+	for _, t := range types {
+		answer, err := ec2.GetInstanceType(ctx, &ec2.GetInstanceTypeArgs{InstanceType: t}, provider)
+		if err != nil {
+			f.unknown("instance type "+t, err)
+			continue
+		}
+		f.Shapes[t] = shapeOf(answer)
+	}
+	offerings, err := ec2.GetInstanceTypeOfferings(ctx, &ec2.GetInstanceTypeOfferingsArgs{
+		LocationType: pulumi.StringRef("availability-zone"),
+		Filters:      []ec2.GetInstanceTypeOfferingsFilter{{Name: "instance-type", Values: types}},
+	}, provider)
+	if err != nil {
+		f.unknown("zones that offer the instance types", err)
+		return
+	}
+	for _, t := range types {
+		f.Offerings[t] = []string{}
+	}
+	for i, t := range offerings.InstanceTypes {
+		if i < len(offerings.Locations) {
+			f.Offerings[t] = append(f.Offerings[t], offerings.Locations[i])
+		}
+	}
+	for _, zones := range f.Offerings {
+		slices.Sort(zones)
+	}
+}
+
+func shapeOf(t *ec2.GetInstanceTypeResult) pool.Shape {
+	shape := pool.Shape{
+		InstanceType: t.InstanceType,
+		VCPUs:        t.DefaultVcpus,
+		MemoryMiB:    t.MemorySize,
+		LocalDiskGB:  t.TotalInstanceStorage,
+		MaxENIs:      t.MaximumNetworkInterfaces,
+		IPv4PerENI:   t.MaximumIpv4AddressesPerInterface,
+	}
+	if len(t.SupportedArchitectures) > 0 {
+		shape.Architecture = t.SupportedArchitectures[0]
+	}
+	for _, gpu := range t.Gpuses {
+		shape.GPUs += gpu.Count
+		shape.GPUModel = gpu.Name
+		shape.GPUMemoryMiB = gpu.MemorySize
+	}
+	return shape
+}
+
+func askNetwork(ctx *pulumi.Context, env config.Environment, f *facts, provider pulumi.InvokeOption) {
+	existing := env.Network.Existing
+	if existing == nil {
+		return
+	}
+	vpc, err := ec2.LookupVpc(ctx, &ec2.LookupVpcArgs{Id: &existing.VPCID}, provider)
+	if err != nil {
+		f.unknown("VPC "+existing.VPCID, err)
+	} else {
+		f.VPCCIDR = vpc.CidrBlock
+	}
+	for _, id := range slices.Concat(existing.PrivateSubnetIDs, existing.PublicSubnetIDs) {
+		answer, err := ec2.LookupSubnet(ctx, &ec2.LookupSubnetArgs{Id: &id}, provider)
+		if err != nil {
+			f.unknown("subnet "+id, err)
+			continue
+		}
+		f.VPCSubnet[id] = answer.VpcId
+		if slices.Contains(existing.PrivateSubnetIDs, id) {
+			f.Subnets = append(f.Subnets, subnet{ID: id, Zone: answer.AvailabilityZone, CIDR: answer.CidrBlock, FreeAddresses: answer.AvailableIpAddressCount})
+		}
+	}
+}
+
+func askQuotas(ctx *pulumi.Context, env config.Environment, f *facts, provider pulumi.InvokeOption) {
+	codes := map[string]bool{}
+	for _, p := range env.Pools {
+		codes[quotaSpotG] = codes[quotaSpotG] || slices.Contains(p.CapacityTypes, pool.Spot)
+		codes[quotaOnDemandG] = codes[quotaOnDemandG] || slices.Contains(p.CapacityTypes, pool.OnDemand) || slices.Contains(p.CapacityTypes, pool.Reserved)
+	}
+	for _, code := range slices.Sorted(maps.Keys(codes)) {
+		if !codes[code] {
+			continue
+		}
+		answer, err := servicequotas.LookupServiceQuota(ctx, &servicequotas.LookupServiceQuotaArgs{ServiceCode: "ec2", QuotaCode: &code}, provider)
+		if err != nil {
+			f.Quotas[code] = quota{Reason: firstLine(err)}
+			f.unknown("service quota "+code, err)
+			continue
+		}
+		f.Quotas[code] = quota{VCPUs: int(answer.Value)}
+	}
+}
+
+// askLiveCluster looks before it asks: a lookup of what is absent is an error, and an error must not read as absence.
+func askLiveCluster(ctx *pulumi.Context, env config.Environment, f *facts, provider pulumi.InvokeOption) {
+	if env.Cluster.UniqueSuffix {
+		return // the name is not known before the program has run
+	}
+	clusters, err := eks.GetClusters(ctx, provider)
+	if err != nil {
+		f.unknown("clusters of the account", err)
+		return
+	}
+	if !slices.Contains(clusters.Names, env.Cluster.Name) {
+		return
+	}
+	cluster, err := eks.LookupCluster(ctx, &eks.LookupClusterArgs{Name: env.Cluster.Name}, provider)
+	if err != nil {
+		f.unknown("cluster "+env.Cluster.Name, err)
+		return
+	}
+	f.LiveVersion = cluster.Version
+	auto := slices.ContainsFunc(cluster.ComputeConfigs, func(c eks.GetClusterComputeConfig) bool { return c.Enabled })
+	f.LiveAuto = &auto
+	if !env.Uses(pool.ClusterAutoscaler) {
+		return
+	}
+	groups, err := eks.GetNodeGroups(ctx, &eks.GetNodeGroupsArgs{ClusterName: env.Cluster.Name}, provider)
+	if err != nil {
+		f.unknown("node groups of "+env.Cluster.Name, err)
+		return
+	}
+	for _, name := range groups.Names {
+		group, err := eks.LookupNodeGroup(ctx, &eks.LookupNodeGroupArgs{ClusterName: env.Cluster.Name, NodeGroupName: name}, provider)
+		if err != nil || len(group.ScalingConfigs) == 0 {
+			f.unknown("node group "+name, err)
+			continue
+		}
+		s := group.ScalingConfigs[0]
+		f.LiveGroups[name] = liveGroup{Desired: s.DesiredSize, Min: s.MinSize, Max: s.MaxSize}
+	}
+}
+
+// askAMIs looks for the pinned releases among the public parameters of the region.
+// https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id.html
+func askAMIs(ctx *pulumi.Context, env config.Environment, f *facts, provider pulumi.InvokeOption) {
+	_, date, _ := strings.Cut(env.System.AMIRelease, "-")
+	releases := map[string]string{} // date -> release as configured
+	if !env.Uses(pool.AutoMode) {
+		releases[date] = env.System.AMIRelease
+	}
+	if env.Uses(pool.Karpenter) {
+		_, version, _ := strings.Cut(env.Karpenter.AMIAlias, "@v")
+		releases[version] = env.Karpenter.AMIAlias
+	}
+	variants := []string{"standard"}
+	if len(env.Pools) > 0 {
+		variants = append(variants, "nvidia")
+	}
+	for _, date := range slices.Sorted(maps.Keys(releases)) {
+		for _, variant := range variants {
+			name := fmt.Sprintf("/aws/service/eks/optimized-ami/%[1]s/amazon-linux-2023/x86_64/%[2]s/amazon-eks-node-al2023-x86_64-%[2]s-%[1]s-v%[3]s/image_id",
+				env.Cluster.KubernetesVersion, variant, date)
+			_, err := ssm.LookupParameter(ctx, &ssm.LookupParameterArgs{Name: name}, provider)
+			switch {
+			case err == nil:
+			case absent(err):
+				f.MissingAMIs = append(f.MissingAMIs, fmt.Sprintf("%s (%s image for Kubernetes %s)", releases[date], variant, env.Cluster.KubernetesVersion))
+			default:
+				f.unknown("AMI release "+releases[date], err)
+			}
+		}
+	}
+}
+
+func askSpotRole(ctx *pulumi.Context, env config.Environment, f *facts, provider pulumi.InvokeOption) {
+	if !env.UsesSpot() {
+		return
+	}
+	_, err := iam.LookupRole(ctx, &iam.LookupRoleArgs{Name: "AWSServiceRoleForEC2Spot"}, provider)
+	switch {
+	case err == nil:
+		f.SpotRole = pulumi.BoolRef(true)
+	case absent(err):
+		f.SpotRole = pulumi.BoolRef(false)
+	default:
+		f.unknown("service-linked role for spot", err)
+	}
+}
+
+// absent tells an answer "there is no such thing" from a failed question. Data sources report both as errors, in AWS's or the provider's words.
+func absent(err error) bool {
+	text := err.Error()
+	return slices.ContainsFunc([]string{"ParameterNotFound", "NoSuchEntity", "NotFoundException", "couldn't find resource", "empty result"},
+		func(words string) bool { return strings.Contains(text, words) })
+}
+
+// firstLine of an error, without the provider's stack of wrapping.
+func firstLine(err error) string {
+	if err == nil {
+		return "no answer"
+	}
+	text := strings.TrimSpace(err.Error())
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}

@@ -1,0 +1,154 @@
+package aws
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/headroom-eks/headroom/sandbox/plugin"
+)
+
+// diff lists the paths at which the new inputs differ from the old ones, as the bridged provider sees it: documents by meaning, sets
+// without order, and what AWS filled in itself is no difference.
+func (row *row) diff(old, outputs, new obj, ignored []string) (diff plugin.Diff) {
+	d := differ{row: row}
+	for _, key := range union(old, new) {
+		if key == defaultsKey {
+			continue
+		}
+		before, was := old[key]
+		after, is := new[key]
+		switch {
+		case !was && is && has(outputs, key) && same(outputs[key], after):
+			continue // AWS chose the same
+		case was && !is && row.defaults[key] != nil && same(plain(row.defaults[key]), before):
+			continue // and so does leaving it out
+		}
+		d.compare(key, key, before, after)
+	}
+	for _, path := range d.paths {
+		if slices.ContainsFunc(ignored, func(i string) bool { return within(path, i) }) {
+			continue
+		}
+		if row.replacing(path, old, new) {
+			diff.Replaces = append(diff.Replaces, path)
+		}
+		diff.Changed = append(diff.Changed, path)
+	}
+	// A physical name that the program chose and keeps cannot exist twice, so the old one goes first.
+	name := row.name.property
+	if len(diff.Replaces) > 0 && name != "" && has(new, name) && same(old[name], new[name]) &&
+		!slices.Contains(texts(list(new, defaultsKey)), name) {
+		diff.DeleteBeforeReplace = true
+	}
+	return diff
+}
+
+func (row *row) replacing(path string, old, new obj) bool {
+	for _, r := range words(row.replaces) {
+		conditional := strings.HasPrefix(r, "?") // only a change of a value that was there replaces
+		r = strings.TrimPrefix(r, "?")
+		if !within(path, r) && !within(r, path) {
+			continue
+		}
+		before, after := at(old, r), at(new, r)
+		if same(before, after) || conditional && len(before) == 0 {
+			continue
+		}
+		return true
+	}
+	return false
+}
+
+// within tells whether path is prefix, or below it.
+func within(path, prefix string) bool {
+	rest, found := strings.CutPrefix(path, prefix)
+	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+func union(a, b obj) []string {
+	keys := append(sorted(a), sorted(b)...)
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+type differ struct {
+	row   *row
+	paths []string
+}
+
+// compare walks two values. Shape is the path without indices, which is how rows name properties.
+func (d *differ) compare(path, shape string, before, after any) {
+	if same(before, after) && !isUnknown(after) {
+		return
+	}
+	switch b := before.(type) {
+	case obj:
+		if a, ok := after.(obj); ok {
+			for _, key := range union(b, a) {
+				step := path + "." + key
+				if strings.ContainsAny(key, ".[]/") {
+					step = fmt.Sprintf("%s[%q]", path, key)
+				}
+				d.compare(step, shape+"."+key, b[key], a[key])
+			}
+			return
+		}
+	case []any:
+		if a, ok := after.([]any); ok {
+			if member(d.row.lists, shape) && len(a) == len(b) {
+				for i := range a {
+					d.compare(fmt.Sprintf("%s[%d]", path, i), shape, b[i], a[i])
+				}
+				return
+			}
+			if !member(d.row.lists, shape) && sameSet(a, b) {
+				return
+			}
+		}
+	case string:
+		if a, ok := after.(string); ok && member(d.row.json, shape) && sameDocument(a, b) {
+			return
+		}
+	}
+	if len(asList(before)) == 0 && len(asList(after)) == 0 && isEmpty(before) && isEmpty(after) {
+		return
+	}
+	d.paths = append(d.paths, path)
+}
+
+func asList(v any) []any { l, _ := v.([]any); return l }
+
+// isEmpty is true of nothing, an empty list and an empty map: the API does not tell them apart.
+func isEmpty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case []any:
+		return len(v) == 0
+	case obj:
+		return len(v) == 0
+	}
+	return false
+}
+
+func sameSet(a, b []any) bool {
+	if len(a) != len(b) || slices.ContainsFunc(a, isUnknown) || slices.ContainsFunc(b, isUnknown) {
+		return false
+	}
+	rest := slices.Clone(b)
+	for _, v := range a {
+		i := slices.IndexFunc(rest, func(o any) bool { return same(v, o) })
+		if i < 0 {
+			return false
+		}
+		rest = slices.Delete(rest, i, i+1)
+	}
+	return true
+}
+
+func sameDocument(a, b string) bool {
+	var x, y any
+	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && same(x, y)
+}

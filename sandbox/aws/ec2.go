@@ -1,0 +1,428 @@
+package aws
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/headroom-eks/headroom/sandbox/world"
+)
+
+// Tokens of the EC2 types.
+const (
+	tVpc            = "aws:ec2/vpc:Vpc"
+	tSubnet         = world.SubnetType
+	tGateway        = "aws:ec2/internetGateway:InternetGateway"
+	tRouteTable     = "aws:ec2/routeTable:RouteTable"
+	tEip            = "aws:ec2/eip:Eip"
+	tNat            = "aws:ec2/natGateway:NatGateway"
+	tEndpoint       = "aws:ec2/vpcEndpoint:VpcEndpoint"
+	tSecurityGroup  = "aws:ec2/securityGroup:SecurityGroup"
+	tLaunchTemplate = "aws:ec2/launchTemplate:LaunchTemplate"
+)
+
+var (
+	vpcRef     = ref{path: "vpcId", typ: tVpc, gone: "InvalidVpcID.NotFound: The vpc ID '{value}' does not exist"}
+	subnetGone = "InvalidSubnetID.NotFound: The subnet ID '{value}' does not exist"
+	groupGone  = "InvalidGroup.NotFound: The security group '{value}' does not exist"
+)
+
+func init() {
+	register(tVpc, row{
+		service: "ec2", create: "ec2:CreateVpc ec2:CreateTags", read: "ec2:DescribeVpcs", update: "ec2:ModifyVpcAttribute ec2:CreateTags", delete: "ec2:DeleteVpc",
+		inputs:   "assignGeneratedIpv6CidrBlock cidrBlock enableDnsHostnames enableDnsSupport enableNetworkAddressUsageMetrics instanceTenancy",
+		required: "cidrBlock", replaces: "cidrBlock instanceTenancy", enums: map[string]string{"instanceTenancy": "default dedicated"},
+		id: "vpc-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:vpc/{id}", tagged: true,
+		defaults: obj{"enableDnsSupport": true, "enableDnsHostnames": false, "instanceTenancy": "default", "enableNetworkAddressUsageMetrics": false, "assignGeneratedIpv6CidrBlock": false},
+		computed: map[string]string{
+			"ownerId": "{account}", "dhcpOptionsId": "dopt-0sandbox", "defaultNetworkAclId": "acl-{random}",
+			"mainRouteTableId": "rtb-{random}", "defaultSecurityGroupId": "sg-{random}",
+		},
+		inUse: "DependencyViolation: The vpc '{id}' has dependencies and cannot be deleted.",
+		check: func(in obj, fail func(string, string)) { checkBlock(in, 16, 28, fail) },
+		onCreate: func(c *call) error {
+			if n := len(c.s.OfType(tVpc)); float64(n) >= c.s.Quotas[world.QuotaVPCs] {
+				return fmt.Errorf("VpcLimitExceeded: The maximum number of VPCs has been reached.")
+			}
+			c.set("defaultRouteTableId", c.out["mainRouteTableId"])
+			// What comes with a VPC and goes with it.
+			made(c, tRouteTable, str(c.out, "mainRouteTableId"), obj{"vpcId": c.res.ID})
+			made(c, tSecurityGroup, str(c.out, "defaultSecurityGroupId"), obj{"vpcId": c.res.ID, "name": "default", "description": "default VPC security group"})
+			return nil
+		},
+	})
+	register(tSubnet, row{
+		service: "ec2", create: "ec2:CreateSubnet ec2:CreateTags", read: "ec2:DescribeSubnets", update: "ec2:ModifySubnetAttribute ec2:CreateTags", delete: "ec2:DeleteSubnet",
+		inputs:   "assignIpv6AddressOnCreation availabilityZone availabilityZoneId cidrBlock enableResourceNameDnsARecordOnLaunch mapPublicIpOnLaunch privateDnsHostnameTypeOnLaunch vpcId",
+		required: "vpcId cidrBlock", replaces: "vpcId cidrBlock availabilityZone availabilityZoneId", refs: []ref{vpcRef},
+		id: "subnet-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:subnet/{id}", tagged: true,
+		defaults: obj{"mapPublicIpOnLaunch": false, "assignIpv6AddressOnCreation": false, "privateDnsHostnameTypeOnLaunch": "ip-name"},
+		computed: map[string]string{"ownerId": "{account}"},
+		inUse:    "DependencyViolation: The subnet '{id}' has dependencies and cannot be deleted.",
+		check:    func(in obj, fail func(string, string)) { checkBlock(in, 16, 28, fail) },
+		onCreate: createSubnet,
+		onDelete: func(c *call) error {
+			for _, i := range c.s.SortedInstances(func(i *world.Instance) bool { return i.Running() && i.Subnet == c.res.ID }) {
+				return fmt.Errorf("DependencyViolation: The subnet '%s' has dependencies and cannot be deleted. (a network interface of instance %s)", c.res.ID, i.ID)
+			}
+			delete(c.s.TakenAddresses, c.res.ID)
+			return nil
+		},
+	})
+	register(tGateway, row{
+		service: "ec2", create: "ec2:CreateInternetGateway ec2:AttachInternetGateway", read: "ec2:DescribeInternetGateways", update: "ec2:CreateTags", delete: "ec2:DetachInternetGateway ec2:DeleteInternetGateway",
+		inputs: "vpcId", refs: []ref{vpcRef}, id: "igw-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:internet-gateway/{id}", tagged: true,
+		computed: map[string]string{"ownerId": "{account}"}, inUse: "DependencyViolation: The internetGateway '{id}' has dependencies and cannot be deleted.",
+		onCreate: func(c *call) error {
+			for _, r := range c.s.OfType(tGateway) {
+				if vpc := str(c.in, "vpcId"); vpc != "" && str(r.Inputs, "vpcId") == vpc {
+					return fmt.Errorf("Resource.AlreadyAssociated: Network %s already has an internet gateway attached", vpc)
+				}
+			}
+			return nil
+		},
+		onDelete: func(c *call) error {
+			for _, nat := range c.s.OfType(tNat) {
+				if subnet := c.s.Get(tSubnet, str(nat.Inputs, "subnetId")); subnet != nil && str(subnet.Outputs, "vpcId") == str(c.out, "vpcId") && has(nat.Inputs, "allocationId") {
+					return fmt.Errorf("DependencyViolation: Network %s has some mapped public address(es). Please unmap those public address(es) before detaching the gateway.", str(c.out, "vpcId"))
+				}
+			}
+			return nil
+		},
+	})
+	register(tRouteTable, row{
+		service: "ec2", create: "ec2:CreateRouteTable", read: "ec2:DescribeRouteTables", update: "ec2:CreateRoute ec2:CreateTags", delete: "ec2:DeleteRouteTable",
+		inputs: "propagatingVgws routes vpcId", required: "vpcId", replaces: "vpcId", refs: []ref{
+			vpcRef,
+			{path: "routes.gatewayId", typ: tGateway, gone: "InvalidInternetGatewayID.NotFound: The gateway ID '{value}' does not exist", onGone: dangles},
+			{path: "routes.natGatewayId", typ: tNat, gone: "InvalidNatGatewayID.NotFound: The NatGateway '{value}' was not found", onGone: dangles},
+		},
+		id: "rtb-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:route-table/{id}", tagged: true, defaults: obj{"routes": []any{}, "propagatingVgws": []any{}},
+		computed: map[string]string{"ownerId": "{account}"}, inUse: "DependencyViolation: The routeTable '{id}' has dependencies and cannot be deleted.",
+	})
+	register("aws:ec2/route:Route", row{
+		service: "ec2", create: "ec2:CreateRoute", read: "ec2:DescribeRouteTables", update: "ec2:ReplaceRoute", delete: "ec2:DeleteRoute",
+		inputs:   "routeTableId destinationCidrBlock destinationIpv6CidrBlock destinationPrefixListId gatewayId natGatewayId vpcEndpointId egressOnlyGatewayId transitGatewayId networkInterfaceId",
+		required: "routeTableId", replaces: "routeTableId destinationCidrBlock destinationIpv6CidrBlock destinationPrefixListId",
+		refs: []ref{
+			{path: "routeTableId", typ: tRouteTable, gone: "InvalidRouteTableID.NotFound: The routeTable ID '{value}' does not exist", onGone: cascades},
+			{path: "gatewayId", typ: tGateway, gone: "InvalidInternetGatewayID.NotFound: The gateway ID '{value}' does not exist", onGone: dangles},
+			{path: "natGatewayId", typ: tNat, gone: "InvalidNatGatewayID.NotFound: The NatGateway '{value}' was not found", onGone: dangles},
+		},
+		id: "r-{routeTableId}_{destinationCidrBlock}", exists: "RouteAlreadyExists: The route identified by {destinationCidrBlock} already exists.",
+		defaults: obj{"destinationCidrBlock": ""}, computed: map[string]string{"origin": "CreateRoute", "state": "active"},
+	})
+	register("aws:ec2/routeTableAssociation:RouteTableAssociation", row{
+		service: "ec2", create: "ec2:AssociateRouteTable", read: "ec2:DescribeRouteTables", update: "ec2:ReplaceRouteTableAssociation", delete: "ec2:DisassociateRouteTable",
+		inputs: "routeTableId subnetId gatewayId", required: "routeTableId", replaces: "subnetId gatewayId",
+		refs: []ref{
+			{path: "routeTableId", typ: tRouteTable, gone: "InvalidRouteTableID.NotFound: The routeTable ID '{value}' does not exist"},
+			{path: "subnetId", typ: tSubnet, gone: subnetGone, onGone: cascades},
+		},
+		id: "rtbassoc-{hex}",
+		onCreate: func(c *call) error {
+			for _, r := range c.s.OfType(c.res.Type) {
+				if str(r.Inputs, "subnetId") == str(c.in, "subnetId") {
+					return fmt.Errorf("Resource.AlreadyAssociated: the specified association for route table %s conflicts with an existing association", str(c.in, "routeTableId"))
+				}
+			}
+			return nil
+		},
+	})
+	register(tEip, row{
+		service: "ec2", create: "ec2:AllocateAddress", read: "ec2:DescribeAddresses", update: "ec2:CreateTags", delete: "ec2:ReleaseAddress",
+		inputs: "domain vpc instance networkInterface publicIpv4Pool networkBorderGroup", replaces: "domain vpc", enums: map[string]string{"domain": "vpc standard"},
+		id: "eipalloc-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:elastic-ip/{id}", tagged: true, defaults: obj{"domain": "vpc"},
+		computed: map[string]string{"allocationId": "{id}"}, inUse: "AuthFailure: You do not have permission to access the specified resource. Address {id} is associated and cannot be released (InvalidIPAddress.InUse)",
+		onCreate: func(c *call) error {
+			n := len(c.s.OfType(tEip))
+			if float64(n) >= c.s.Quotas[world.QuotaAddresses] {
+				return fmt.Errorf("AddressLimitExceeded: The maximum number of addresses has been reached.")
+			}
+			c.set("publicIp", fmt.Sprintf("203.0.113.%d", 10+c.s.Generations["eip"]%240)) // TEST-NET-3
+			c.s.Generations["eip"]++
+			return nil
+		},
+	})
+	register(tNat, row{
+		service: "ec2", create: "ec2:CreateNatGateway", read: "ec2:DescribeNatGateways", update: "ec2:CreateTags", delete: "ec2:DeleteNatGateway",
+		inputs: "allocationId connectivityType privateIp subnetId", required: "subnetId", replaces: "allocationId connectivityType privateIp subnetId",
+		enums: map[string]string{"connectivityType": "public private"}, defaults: obj{"connectivityType": "public"},
+		refs: []ref{
+			{path: "allocationId", typ: tEip, gone: "InvalidAllocationID.NotFound: The allocation ID '{value}' does not exist"},
+			{path: "subnetId", typ: tSubnet, gone: subnetGone},
+		},
+		id: "nat-{hex}", tagged: true, computed: map[string]string{"networkInterfaceId": "eni-{random}", "associationId": "eipassoc-{random}"},
+		onCreate: func(c *call) error {
+			if str(c.out, "connectivityType") == "public" && !has(c.in, "allocationId") {
+				return fmt.Errorf("MissingParameter: The request must include the AllocationId parameter for a public NAT gateway")
+			}
+			vpc := str(c.s.Get(tSubnet, str(c.in, "subnetId")).Outputs, "vpcId")
+			attached := slices.ContainsFunc(c.s.OfType(tGateway), func(r *world.Resource) bool { return str(r.Inputs, "vpcId") == vpc })
+			if str(c.out, "connectivityType") == "public" && !attached {
+				return fmt.Errorf("Gateway.NotAttached: Network %s has no Internet gateway attached", vpc)
+			}
+			if eip := c.s.Get(tEip, str(c.in, "allocationId")); eip != nil {
+				if len(c.s.Users(world.Key(tEip, eip.ID))) > 0 {
+					return fmt.Errorf("Resource.AlreadyAssociated: Elastic IP address [%s] is already associated", eip.ID)
+				}
+				c.set("publicIp", eip.Outputs["publicIp"])
+			}
+			return nil
+		},
+	})
+	register(tEndpoint, row{
+		service: "ec2", create: "ec2:CreateVpcEndpoint", read: "ec2:DescribeVpcEndpoints", update: "ec2:ModifyVpcEndpoint", delete: "ec2:DeleteVpcEndpoints",
+		inputs:   "autoAccept ipAddressType policy privateDnsEnabled routeTableIds securityGroupIds serviceName subnetIds vpcEndpointType vpcId",
+		required: "vpcId serviceName", replaces: "vpcId serviceName vpcEndpointType", json: "policy",
+		enums: map[string]string{"vpcEndpointType": "Gateway Interface GatewayLoadBalancer"}, defaults: obj{"vpcEndpointType": "Gateway", "privateDnsEnabled": false},
+		refs: []ref{
+			vpcRef,
+			{path: "routeTableIds", typ: tRouteTable, gone: "InvalidRouteTableId.NotFound: The routeTable ID '{value}' does not exist", onGone: dangles},
+			{path: "subnetIds", typ: tSubnet, gone: subnetGone},
+			{path: "securityGroupIds", typ: tSecurityGroup, gone: groupGone},
+		},
+		id: "vpce-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:vpc-endpoint/{id}", tagged: true,
+		computed: map[string]string{"ownerId": "{account}", "state": "available", "prefixListId": "pl-{random}"},
+		onCreate: createEndpoint, onUpdate: checkEndpoint,
+	})
+	register(tLaunchTemplate, row{
+		service: "ec2", create: "ec2:CreateLaunchTemplate", read: "ec2:DescribeLaunchTemplates ec2:DescribeLaunchTemplateVersions", update: "ec2:CreateLaunchTemplateVersion", delete: "ec2:DeleteLaunchTemplate",
+		inputs: "blockDeviceMappings capacityReservationSpecification cpuOptions creditSpecification defaultVersion description disableApiStop disableApiTermination ebsOptimized enclaveOptions hibernationOptions " +
+			"iamInstanceProfile imageId instanceInitiatedShutdownBehavior instanceMarketOptions instanceRequirements instanceType keyName licenseSpecifications maintenanceOptions metadataOptions monitoring name namePrefix " +
+			"networkInterfaces placement privateDnsNameOptions securityGroupNames tagSpecifications updateDefaultVersion userData vpcSecurityGroupIds",
+		replaces: "name namePrefix", lists: "blockDeviceMappings tagSpecifications networkInterfaces",
+		name: naming{property: "name", prefix: "namePrefix", auto: true, min: 3, max: 125, pattern: regexp.MustCompile(`^[a-zA-Z0-9().\-/_]+$`), says: "letters, digits and ().-/_"},
+		enums: map[string]string{
+			"metadataOptions.httpEndpoint": "enabled disabled", "metadataOptions.httpTokens": "optional required",
+			"metadataOptions.instanceMetadataTags": "enabled disabled", "metadataOptions.httpProtocolIpv6": "enabled disabled",
+			"blockDeviceMappings.ebs.volumeType": "standard io1 io2 gp2 gp3 sc1 st1", "instanceMarketOptions.marketType": "spot capacity-block",
+			"tagSpecifications.resourceType":    "instance volume network-interface spot-instances-request elastic-gpu",
+			"instanceInitiatedShutdownBehavior": "stop terminate",
+		},
+		ranges: map[string][2]int{
+			"metadataOptions.httpPutResponseHopLimit": {1, 64}, "blockDeviceMappings.ebs.volumeSize": {1, 65536},
+			"blockDeviceMappings.ebs.throughput": {125, 2000}, "blockDeviceMappings.ebs.iops": {100, 256000},
+		},
+		refs: []ref{
+			{path: "vpcSecurityGroupIds", typ: tSecurityGroup, gone: groupGone, onGone: dangles},
+			{path: "networkInterfaces.securityGroups", typ: tSecurityGroup, gone: groupGone, onGone: dangles},
+		},
+		id: "lt-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:launch-template/{id}", tagged: true, changes: "latestVersion",
+		check: checkLaunchTemplate,
+		onCreate: func(c *call) error {
+			if c.s.Find(tLaunchTemplate, "name", c.out["name"]) != nil {
+				return fmt.Errorf("InvalidLaunchTemplateName.AlreadyExistsException: Launch template name already in use.")
+			}
+			c.set("latestVersion", 1)
+			c.set("defaultVersion", 1)
+			c.res.Versions = append(c.res.Versions, c.in)
+			return nil
+		},
+		onUpdate: func(c *call) error {
+			before, after := clone(c.old), clone(c.in)
+			for _, k := range words("tags updateDefaultVersion defaultVersion " + defaultsKey) {
+				delete(before, k)
+				delete(after, k)
+			}
+			if !same(before, after) {
+				c.res.Versions = append(c.res.Versions, c.in)
+			}
+			c.set("latestVersion", len(c.res.Versions))
+			if truth(c.in, "updateDefaultVersion") {
+				c.set("defaultVersion", len(c.res.Versions))
+			}
+			return nil
+		},
+	})
+	register("aws:ec2/tag:Tag", row{
+		service: "ec2", create: "ec2:CreateTags", read: "ec2:DescribeTags", update: "ec2:CreateTags", delete: "ec2:DeleteTags",
+		inputs: "key resourceId value", required: "key resourceId value", replaces: "key resourceId", id: "{resourceId},{key}",
+		refs: []ref{
+			{path: "resourceId", typ: tSubnet, onGone: cascades}, {path: "resourceId", typ: tVpc, onGone: cascades},
+			{path: "resourceId", typ: tSecurityGroup, onGone: cascades},
+		},
+		check: func(in obj, fail func(string, string)) {
+			if key := str(in, "key"); key != "" {
+				verifyTags("key", obj{key: in["value"]}, fail)
+			}
+		},
+		onCreate: func(c *call) error {
+			if len(c.res.Refs) == 0 {
+				return fmt.Errorf("InvalidID: The ID '%s' is not valid", str(c.in, "resourceId"))
+			}
+			return tagOther(c, c.in["value"])
+		},
+		onUpdate: func(c *call) error { return tagOther(c, c.in["value"]) },
+		onDelete: func(c *call) error { return tagOther(c, nil) },
+	})
+}
+
+// made puts a resource into the world that a service makes by itself; it goes when c's resource goes.
+func made(c *call, typ, id string, outputs obj) *world.Resource {
+	r := &world.Resource{Type: typ, ID: id, Owner: c.key(), Inputs: clone(outputs), Outputs: clone(outputs)}
+	row := table[typ]
+	if row.arn != "" {
+		r.Outputs["arn"] = fill(row.arn, env(c.s, r.Outputs, obj{"id": id}))
+	}
+	if row.tagged && r.Outputs["tags"] == nil {
+		r.Outputs["tags"], r.Outputs["tagsAll"] = obj{}, obj{}
+	}
+	c.s.Put(r)
+	return r
+}
+
+// tagOther sets or removes a tag of the resource that a tag resource names. Its inputs do not change: the tag is not theirs.
+func tagOther(c *call, value any) error {
+	for _, key := range c.res.Refs {
+		target := c.s.Resources[key]
+		if target == nil {
+			continue
+		}
+		tags, _ := target.Outputs["tagsAll"].(obj)
+		tags = clone(tags)
+		if value == nil {
+			delete(tags, str(c.in, "key"))
+		} else {
+			tags[str(c.in, "key")] = value
+		}
+		target.Outputs["tagsAll"] = tags
+	}
+	return nil
+}
+
+func checkBlock(in obj, low, high int, fail func(string, string)) {
+	block := str(in, "cidrBlock")
+	if block == "" {
+		return
+	}
+	prefix, err := netip.ParsePrefix(block)
+	switch {
+	case err != nil || !prefix.Addr().Is4():
+		fail("cidrBlock", fmt.Sprintf("%q is not a valid CIDR block", block))
+	case prefix.Masked() != prefix:
+		fail("cidrBlock", fmt.Sprintf("%q is not a valid IPv4 CIDR block; did you mean %q?", block, prefix.Masked()))
+	case prefix.Bits() < low || prefix.Bits() > high:
+		fail("cidrBlock", fmt.Sprintf("InvalidVpc.Range: the block size must be between a /%d netmask and /%d netmask, %s is not", high, low, block))
+	}
+}
+
+func createSubnet(c *call) error {
+	zones := c.s.Zones()
+	zone := zones[0]
+	if name := str(c.in, "availabilityZone"); name != "" {
+		z, known := c.s.ZoneNamed(name)
+		if !known {
+			return fmt.Errorf("InvalidParameterValue: Value (%s) for parameter availabilityZone is invalid. Subnets can currently only be created in the following availability zones: %s", name, zoneNames(zones))
+		}
+		zone = z
+	} else if id := str(c.in, "availabilityZoneId"); id != "" {
+		i := slices.IndexFunc(zones, func(z world.Zone) bool { return z.ID == id })
+		if i < 0 {
+			return fmt.Errorf("InvalidParameterValue: Value (%s) for parameter availabilityZoneId is invalid", id)
+		}
+		zone = zones[i]
+	}
+	c.set("availabilityZone", zone.Name)
+	c.set("availabilityZoneId", zone.ID)
+	block := netip.MustParsePrefix(str(c.in, "cidrBlock"))
+	vpc := netip.MustParsePrefix(str(c.s.Get(tVpc, str(c.in, "vpcId")).Outputs, "cidrBlock"))
+	if !vpc.Contains(block.Addr()) || block.Bits() < vpc.Bits() {
+		return fmt.Errorf("InvalidSubnet.Range: The CIDR '%s' is invalid. (not within %s)", block, vpc)
+	}
+	for _, r := range c.s.OfType(tSubnet) {
+		if other := netip.MustParsePrefix(str(r.Outputs, "cidrBlock")); str(r.Outputs, "vpcId") == str(c.in, "vpcId") && other.Overlaps(block) {
+			return fmt.Errorf("InvalidSubnet.Conflict: The CIDR '%s' conflicts with another subnet (%s)", block, r.ID)
+		}
+	}
+	return nil
+}
+
+func zoneNames(zones []world.Zone) string {
+	var names []string
+	for _, z := range zones {
+		names = append(names, z.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func createEndpoint(c *call) error {
+	reverse := "com.amazonaws."
+	if c.s.Partition == "aws-cn" {
+		reverse = "cn.com.amazonaws."
+	}
+	service := str(c.in, "serviceName")
+	if !strings.HasPrefix(service, reverse+c.s.Region+".") && !strings.HasPrefix(service, "com.amazonaws."+c.s.Region+".") {
+		return fmt.Errorf("InvalidServiceName: The Vpc Endpoint Service '%s' does not exist", service)
+	}
+	for _, r := range c.s.OfType(tEndpoint) {
+		if str(r.Inputs, "vpcId") == str(c.in, "vpcId") && str(r.Inputs, "serviceName") == service && truth(r.Inputs, "privateDnsEnabled") && truth(c.in, "privateDnsEnabled") {
+			return fmt.Errorf("InvalidParameter: private-dns-enabled cannot be set because there is already a conflicting DNS domain for %s in the VPC %s", service, str(c.in, "vpcId"))
+		}
+	}
+	return checkEndpoint(c)
+}
+
+func checkEndpoint(c *call) error {
+	gateway := str(c.out, "vpcEndpointType") == "Gateway"
+	service := str(c.in, "serviceName")
+	switch {
+	case gateway && !strings.HasSuffix(service, ".s3") && !strings.HasSuffix(service, ".dynamodb"):
+		return fmt.Errorf("InvalidParameter: Endpoint type (Gateway) does not match available service types ([Interface]) of %s.", service)
+	case gateway && (has(c.in, "subnetIds") || has(c.in, "securityGroupIds")):
+		return fmt.Errorf("InvalidParameter: Subnet IDs and security groups are only supported for Interface type VPC Endpoints.")
+	case !gateway && has(c.in, "routeTableIds"):
+		return fmt.Errorf("InvalidParameter: Route table IDs are only supported for Gateway type VPC Endpoints.")
+	}
+	zones := map[any]string{}
+	for _, id := range texts(list(c.in, "subnetIds")) {
+		zone := c.s.Get(tSubnet, id).Outputs["availabilityZone"]
+		if zones[zone] != "" {
+			return fmt.Errorf("DuplicateSubnetsInSameZone: Found another VPC endpoint subnet in the availability zone of %s", id)
+		}
+		zones[zone] = id
+	}
+	if policy := str(c.in, "policy"); policy != "" {
+		if _, err := parsePolicy(policy, resourcePolicy, c.s.Partition); err != nil {
+			return fmt.Errorf("InvalidPolicyDocument: %w", err)
+		}
+	}
+	return nil
+}
+
+// maxUserData is EC2's limit before base64. https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
+const maxUserData = 16 * 1024
+
+func checkLaunchTemplate(in obj, fail func(string, string)) {
+	if data := str(in, "userData"); data != "" {
+		raw, err := base64.StdEncoding.DecodeString(data)
+		if err != nil {
+			fail("userData", "InvalidUserData.Malformed: Invalid BASE64 encoding of user data.")
+		} else if len(raw) > maxUserData {
+			fail("userData", fmt.Sprintf("InvalidParameterValue: User data is limited to %d bytes, this is %d", maxUserData, len(raw)))
+		}
+	}
+	if has(in, "instanceType") && has(in, "instanceRequirements") {
+		fail("instanceType", "conflicts with instanceRequirements")
+	}
+	for i, v := range list(in, "tagSpecifications") {
+		spec, ok := v.(obj)
+		if tags, isMap := spec["tags"].(obj); ok && isMap {
+			verifyTags(fmt.Sprintf("tagSpecifications[%d].tags", i), tags, fail)
+		}
+	}
+	for i, v := range list(in, "blockDeviceMappings") {
+		mapping, _ := v.(obj)
+		for _, k := range words("encrypted deleteOnTermination") { // the bridged provider takes these as text
+			if s, isText := one(mapping, "ebs."+k).(string); isText {
+				if _, err := strconv.ParseBool(s); err != nil {
+					fail(fmt.Sprintf("blockDeviceMappings[%d].ebs.%s", i, k), fmt.Sprintf("expected true or false, got %q", s))
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package aws
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/headroom-eks/headroom/sandbox/world"
+)
+
+// row describes one resource type: what the API takes, fills in, refuses and links. One row is one type; see the files named after services.
+type row struct {
+	service string // of the API, for action names and the spelling of access errors, e.g. "ec2"
+	// API actions behind each operation; several when the provider makes several calls.
+	create, read, update, delete string
+
+	inputs   string // every input property there is
+	required string
+	replaces string // paths whose change forces a replacement
+	lists    string // paths of lists whose order counts; all others are sets
+	json     string // paths of JSON documents: compared by meaning
+	docs     map[string]docKind
+	enums    map[string]string // path -> allowed words
+	ranges   map[string][2]int
+	defaults obj // what AWS fills in for inputs left out
+
+	name     naming
+	id       string            // template of the id, over inputs, {name}, {region}, ...; {hex} is new every time
+	computed map[string]string // templates of outputs, over the same and {id}, {arn}
+	arn      string            // template of output "arn"
+	tagged   bool
+
+	refs   []ref
+	exists string // error when the id is taken; template
+	inUse  string // error when a blocking reference is left at deletion; template over outputs and {user}
+
+	check    func(in obj, fail func(path, reason string)) // what the provider refuses at plan time
+	onCreate func(*call) error                            // after the generic part; may set outputs and change the world
+	onUpdate func(*call) error
+	onRead   func(*call) error // brings live values into inputs and outputs
+	onDelete func(*call) error
+	changes  string // outputs that any update changes, so unknown in its preview
+}
+
+// naming is how the physical name comes to be.
+type naming struct {
+	property string // input and output; empty when the type has no name
+	prefix   string // input with a prefix, where there is one
+	auto     bool   // filled in from the logical name when left out
+	min, max int
+	pattern  *regexp.Regexp
+	says     string // what the pattern means, for the error
+}
+
+// ref is a property that names other resources.
+type ref struct {
+	path   string
+	typ    string // Pulumi token of what is named
+	by     string // output of it that the value equals; "" is the id
+	gone   string // error when there is no such thing; template over {value}; empty when AWS does not look
+	onGone onGone
+}
+
+// onGone says what happens to the referrer when what it names is deleted.
+type onGone int
+
+const (
+	blocks   onGone = iota // the deletion is refused
+	cascades               // the referrer goes too
+	dangles                // nothing
+)
+
+// call is one API call on one resource, inside an update of the world.
+type call struct {
+	s       *world.State
+	row     *row
+	res     *world.Resource
+	in, out obj
+	old     obj // inputs before an update
+}
+
+// key of the resource in the world.
+func (c *call) key() string { return world.Key(c.res.Type, c.res.ID) }
+
+// set puts a value into an output, in the form of obj.
+func (c *call) set(path string, v any) { c.out[path] = plain(v) }
+
+// env are the values a template may use.
+func env(s *world.State, more ...obj) obj {
+	out := obj{
+		"account": s.Account, "region": s.Region, "partition": s.Partition, "dns": dnsSuffix(s.Partition),
+	}
+	for _, m := range more {
+		for k, v := range m {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+func dnsSuffix(partition string) string {
+	if partition == "aws-cn" {
+		return "amazonaws.com.cn"
+	}
+	return "amazonaws.com"
+}
+
+// table holds the row of every resource type.
+var table = map[string]*row{}
+
+func register(typ string, r row) {
+	if table[typ] != nil {
+		panic("two rows for " + typ)
+	}
+	if r.tagged {
+		r.inputs += " tags"
+	}
+	table[typ] = &r
+}
+
+func rowOf(typ string) (*row, error) {
+	if r := table[typ]; r != nil {
+		return r, nil
+	}
+	return nil, fmt.Errorf("the sandbox's AWS has no resource type %s; add its row in sandbox/aws", typ)
+}
+
+// denied is the error of a caller without permission, in the service's own spelling.
+func denied(s *world.State, actions ...string) error {
+	for _, list := range actions {
+		for _, action := range words(list) {
+			if s.Allowed(action) {
+				continue
+			}
+			caller := callerARN(s)
+			switch service, _, _ := strings.Cut(action, ":"); service {
+			case "ec2":
+				return fmt.Errorf("UnauthorizedOperation: You are not authorized to perform this operation. User: %s is not authorized to perform: %s because no identity-based policy allows the %s action", caller, action, action)
+			case "iam", "sts", "sqs", "autoscaling":
+				return fmt.Errorf("AccessDenied: User: %s is not authorized to perform: %s because no identity-based policy allows the %s action", caller, action, action)
+			default:
+				return fmt.Errorf("AccessDeniedException: User: %s is not authorized to perform: %s because no identity-based policy allows the %s action", caller, action, action)
+			}
+		}
+	}
+	return nil
+}
+
+func callerARN(s *world.State) string {
+	return fmt.Sprintf("arn:%s:sts::%s:assumed-role/headroom-sandbox/session", s.Partition, s.Account)
+}
+
+// callerPrincipal is the role behind callerARN: what EKS makes cluster admin.
+func callerPrincipal(s *world.State) string {
+	return fmt.Sprintf("arn:%s:iam::%s:role/headroom-sandbox", s.Partition, s.Account)
+}

@@ -1,0 +1,113 @@
+package aws
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/headroom-eks/headroom/sandbox/plugin"
+)
+
+// Limits of tags. https://docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html
+const (
+	maxTags     = 50
+	maxTagKey   = 128
+	maxTagValue = 256
+)
+
+var tagText = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
+
+// verify reports everything about the inputs that the provider refuses before it calls AWS. Unknown values pass.
+func (row *row) verify(in obj, fail func(path, reason string)) {
+	known := words(row.inputs)
+	for _, k := range sorted(in) {
+		if !slices.Contains(known, k) && k != defaultsKey {
+			fail(k, fmt.Sprintf("%q is not an input the sandbox knows of this type; if AWS has it, add it to the row in sandbox/aws", k))
+		}
+	}
+	for _, k := range words(row.required) {
+		if !has(in, k) {
+			fail(k, "required and missing")
+		}
+	}
+	for path, allowed := range row.enums {
+		for _, v := range at(in, path) {
+			if s, ok := v.(string); ok && !member(allowed, s) {
+				fail(path, fmt.Sprintf("expected %s to be one of [%s], got %s", path, strings.ReplaceAll(allowed, " ", ", "), s))
+			}
+		}
+	}
+	for path, limits := range row.ranges {
+		for _, v := range at(in, path) {
+			if n, ok := v.(float64); ok && (int(n) < limits[0] || int(n) > limits[1]) {
+				fail(path, fmt.Sprintf("expected %s to be in the range (%d - %d), got %d", path, limits[0], limits[1], int(n)))
+			}
+		}
+	}
+	for _, path := range words(row.json) {
+		for _, v := range at(in, path) {
+			if s, ok := v.(string); ok && !json.Valid([]byte(s)) {
+				fail(path, fmt.Sprintf("%q contains an invalid JSON", path))
+			}
+		}
+	}
+	if n := row.name; n.property != "" {
+		if name, ok := one(in, n.property).(string); ok {
+			if length := utf8.RuneCountInString(name); length > n.max || length < n.min {
+				fail(n.property, fmt.Sprintf("expected length of %s to be in the range (%d - %d), got %d: %s", n.property, max(n.min, 1), n.max, length, name))
+			}
+			if n.pattern != nil && !n.pattern.MatchString(name) {
+				fail(n.property, fmt.Sprintf("invalid value for %s (%s): %s", n.property, n.says, name))
+			}
+		}
+	}
+	if tags, ok := in["tags"].(obj); ok {
+		verifyTags("tags", tags, fail)
+	}
+	if row.check != nil {
+		row.check(in, fail)
+	}
+}
+
+func verifyTags(path string, tags obj, fail func(path, reason string)) {
+	if len(tags) > maxTags {
+		fail(path, fmt.Sprintf("TooManyTagsException: %d tags; at most %d are allowed on a resource", len(tags), maxTags))
+	}
+	for _, key := range sorted(tags) {
+		at := path + "[" + key + "]"
+		if n := utf8.RuneCountInString(key); n < 1 || n > maxTagKey {
+			fail(at, fmt.Sprintf("InvalidTagKey: tag keys have 1 to %d characters, this one has %d", maxTagKey, n))
+		}
+		if strings.HasPrefix(strings.ToLower(key), "aws:") {
+			fail(at, "InvalidParameterValue: Tag keys starting with 'aws:' are reserved for internal use")
+		}
+		if !tagText.MatchString(key) {
+			fail(at, "InvalidTagKey: only letters, digits, spaces and _.:/=+-@ are allowed")
+		}
+		value, ok := tags[key].(string)
+		if !ok {
+			continue
+		}
+		if n := utf8.RuneCountInString(value); n > maxTagValue {
+			fail(at, fmt.Sprintf("InvalidTagValue: tag values have at most %d characters, this one has %d", maxTagValue, n))
+		}
+		if !tagText.MatchString(value) {
+			fail(at, "InvalidTagValue: only letters, digits, spaces and _.:/=+-@ are allowed")
+		}
+	}
+}
+
+// refused is verify at the time of the call: AWS looks again, now that all values are known, and reads the policy documents.
+func (row *row) refused(in obj) error {
+	var reasons []string
+	row.verify(in, func(path, reason string) { reasons = append(reasons, path+": "+reason) })
+	if len(reasons) > 0 {
+		return fmt.Errorf("InvalidParameterValue: %s", strings.Join(reasons, "; "))
+	}
+	return nil
+}
+
+var _ plugin.Configurer = (*Backend)(nil)
