@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -138,13 +137,11 @@ func str(v any) string {
 	return s
 }
 
-// token is the Pulumi type of a built-in object: "kubernetes:apps/v1:Deployment".
+// token is the Pulumi type of an object: "kubernetes:apps/v1:Deployment", "kubernetes:core/v1:Namespace".
 func (o object) token() string {
 	module := o.apiVersion()
-	if group, version, ok := strings.Cut(module, "/"); !ok {
+	if !strings.Contains(module, "/") {
 		module = "core/" + module
-	} else if slices.Contains(strings.Split(group, "."), "k8s") {
-		module = strings.Split(group, ".")[0] + "/" + version
 	}
 	return "kubernetes:" + module + ":" + o.kind()
 }

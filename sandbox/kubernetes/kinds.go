@@ -99,14 +99,11 @@ func checkToken(token, apiVersion, kind string) error {
 	if strings.HasSuffix(parts[2], "Patch") || (strings.HasSuffix(parts[2], "List") && parts[2] != kind) {
 		return fmt.Errorf("the sandbox's kubernetes provider knows objects, not patches or lists: %s", token)
 	}
-	module, short := parts[1], apiVersion
-	// Modules drop the suffix of built-in groups and say core for the group without a name.
-	if group, version, ok := strings.Cut(apiVersion, "/"); !ok {
-		short = "core/" + apiVersion
-	} else if builtin[apiVersion] != nil {
-		short = strings.Split(group, ".")[0] + "/" + version
+	module := apiVersion
+	if !strings.Contains(apiVersion, "/") {
+		module = "core/" + apiVersion // the group without a name
 	}
-	if parts[2] != kind || !slices.Contains([]string{apiVersion, short}, module) {
+	if parts[2] != kind || parts[1] != module {
 		return fmt.Errorf("type %s does not fit the object's apiVersion %q and kind %q", token, apiVersion, kind)
 	}
 	return nil
