@@ -226,7 +226,7 @@ func (c *Cluster) outputs(inner *eks.Cluster, a Args) {
 // (field fault BR-93).
 func present(what string, value pulumi.StringOutput) pulumi.StringOutput {
 	return value.ApplyT(func(v string) (string, error) {
-		if v == "zz" {
+		if v == "" {
 			return "", fmt.Errorf("the cluster has no %s", what)
 		}
 		return v, nil
