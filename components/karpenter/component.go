@@ -129,13 +129,16 @@ func policies(args *Args) map[string]pulumi.StringInput {
 			key = args.Queue.KMSKeyArn
 		}
 	}
-	version, known := args.Version, Facts{Partition: args.Partition, Region: args.Settings.Region, AccountID: args.AccountID}
+	version, withQueue, known := args.Version, args.Queue != nil, Facts{Partition: args.Partition, Region: args.Settings.Region, AccountID: args.AccountID}
 	rendered := pulumi.All(args.ClusterName, args.NodeRoleArn, queue, key).ApplyT(func(v []any) (map[string]string, error) {
 		f := known
 		f.Cluster, _ = v[0].(string)
 		f.NodeRoleArn, _ = v[1].(string)
 		f.QueueArn, _ = v[2].(string)
 		f.QueueKeyArn, _ = v[3].(string)
+		if withQueue && f.QueueArn == "" {
+			return nil, fmt.Errorf("permissions of Karpenter's controller: the interruption queue has no ARN")
+		}
 		documents, err := Policies(version, f)
 		if err != nil {
 			return nil, err
@@ -149,7 +152,7 @@ func policies(args *Args) map[string]pulumi.StringInput {
 		return out, nil
 	}).(pulumi.StringMapOutput)
 	out := map[string]pulumi.StringInput{}
-	for _, key := range policyKeys(args.Queue != nil) {
+	for _, key := range policyKeys(withQueue) {
 		out[key] = rendered.MapIndex(pulumi.String(key))
 	}
 	return out

@@ -2,6 +2,7 @@ package karpenter
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/headroom-eks/headroom/components/iampolicy"
 )
@@ -151,12 +152,8 @@ func (f Facts) iamIntegration() []iampolicy.Statement {
 		onRequest(f.ownedTag()): {"owned"}, onRequest(clusterNameTag): {f.Cluster}, onRequest(regionTag): {f.Region},
 	}
 	there := map[string]iampolicy.Strings{onResource(f.ownedTag()): {"owned"}, onResource(regionTag): {f.Region}}
-	both := map[string]iampolicy.Strings{}
-	for _, conditions := range []map[string]iampolicy.Strings{sent, there} {
-		for key, values := range conditions {
-			both[key] = values
-		}
-	}
+	both := maps.Clone(sent)
+	maps.Copy(both, there)
 	anyClassSent := map[string]iampolicy.Strings{onRequest(nodeClassTag): {"*"}}
 	anyClassThere := map[string]iampolicy.Strings{onResource(nodeClassTag): {"*"}}
 	anyClass := map[string]iampolicy.Strings{onRequest(nodeClassTag): {"*"}, onResource(nodeClassTag): {"*"}}
