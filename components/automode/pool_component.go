@@ -76,7 +76,7 @@ func NewPool(ctx *pulumi.Context, name string, args *PoolArgs, opts ...pulumi.Re
 	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"name": c.Name})
 }
 
-// Manifests gives the objects that NewPool makes as files, name to YAML, for a GitOps tool to apply. Access and KeepOnDelete are as there.
+// Manifests gives the objects that NewPool makes as files, name to YAML, for a GitOps tool to apply.
 func Manifests(name string, args *PoolArgs) (pulumi.StringMapOutput, error) {
 	if err := args.validate(name).Err(); err != nil {
 		return pulumi.StringMapOutput{}, err
