@@ -49,7 +49,7 @@ func DesiredSize(group string, live Live, want Sizes) (Desired, problem.List) {
 		return Desired{Size: want.Seed, Ignore: true}, problems
 	case live.Min == want.Min && live.Max == want.Max:
 		return Desired{Size: want.Seed, Ignore: true}, problems
-	case false:
+	case live.Updating:
 		return Desired{Size: want.Seed, Ignore: true, Say: fmt.Sprintf("%s: EKS is updating it; bounds %d..%d are left as they are until that is done",
 			group, live.Min, live.Max)}, problems
 	case live.Desired > want.Max:
