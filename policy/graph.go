@@ -158,9 +158,9 @@ func readPool(r Resource) (p Pool, ok bool) {
 	p.Unread = p.Unread || state == Unknown
 	for _, t := range taints {
 		key, s1 := t.Key("key").Text()
-		value, _ := t.Key("value").Text()
+		value, s3 := t.Key("value").Text() // may be absent
 		effect, s2 := t.Key("effect").Text()
-		if s1 != Known || s2 != Known {
+		if s1 != Known || s2 != Known || s3 == Unknown {
 			p.Unread = true
 			continue
 		}

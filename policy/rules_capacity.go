@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Capacity rules hold the stack's output `capacity` to the stack's own resources.
 var capacityRules = []Rule{
@@ -106,15 +109,15 @@ func capacityWithinPool(c *Check, g Graph) {
 		if !c.Known(a.Key("name"), s1) || !c.Known(at, s2) || !c.Known(a.Key("nodes", "realized"), s3) {
 			continue
 		}
-		sum, bounded, seen := 0, true, ""
+		sum, bounded, allowed := 0, true, []string{}
 		for _, p := range poolsNamed(pools, name) {
 			n, where, state := p.MaxNodes()
 			bounded = bounded && c.Known(where, state)
-			sum, seen = sum+n, p.Type
+			sum, allowed = sum+n, append(allowed, where.Path()+" "+where.Show())
 		}
 		// More may be realized than is allowed: lowering a limit removes nothing (field fault BR-24).
-		if bounded && seen != "" && maximum > sum && maximum > realized {
-			c.Violation(at, "the pool %s of this stack allows %d nodes (%s)", a.Key("name").Show(), sum, seen)
+		if bounded && len(allowed) > 0 && maximum > sum && maximum > realized {
+			c.Violation(at, "the resources of pool %s allow fewer nodes (%s)", a.Key("name").Show(), strings.Join(allowed, ", "))
 		}
 	}
 }

@@ -183,7 +183,7 @@ func poolGPUKept(c *Check, r Resource) {
 	if at := r.Props.Key("spec", "disruption", "consolidationPolicy"); !static {
 		c.Expect(at, "GPU nodes are taken away while pods run on them", func(v Value) bool { text, _ := v.Text(); return text == "WhenEmpty" })
 	}
-	c.Expect(r.Props.Key("spec", "template", "spec", "expireAfter"), "GPU nodes expire, whatever runs on them (default: 720h)", longLived)
+	c.Expect(r.Props.Key("spec", "template", "spec", "expireAfter"), "GPU nodes expire, whatever runs on them", longLived)
 	budgets := r.Props.Key("spec", "disruption", "budgets")
 	list, state := budgets.Elements()
 	if state == Unknown {

@@ -85,11 +85,14 @@ func scalersDisjoint(c *Check, g Graph) {
 	}
 	for _, p := range karpenter {
 		for _, q := range groups {
-			if c.Env.PodsSelectPool || apart(p, q) && apart(q, p) {
+			if c.Env.PodsSelectPool {
 				continue
 			}
 			if p.Unread || q.Unread {
 				c.Unknown(p.TaintsV)
+				continue
+			}
+			if apart(p, q) && apart(q, p) {
 				continue
 			}
 			c.Violation(p.TaintsV, "a pod could fit pool %s of Karpenter and pool %s of cluster-autoscaler", p.Label.Show(), q.Label.Show())

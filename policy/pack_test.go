@@ -1,0 +1,296 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/policyx"
+	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// inProcess serves the pack inside the test, once: policyx has no way to stop it but the end of the process. Each call of ConfigureStack
+// makes a fresh pack, so tests do not share state.
+var inProcess = sync.OnceValues(func() (string, error) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	stdout := os.Stdout
+	os.Stdout = writer // policyx prints the port there
+	go func() { fmt.Fprintln(os.Stderr, serve()) }()
+	port, err := readPort(reader)
+	os.Stdout = stdout
+	return port, err
+})
+
+func readPort(r io.Reader) (string, error) {
+	line, err := bufio.NewReader(r).ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	if _, err := strconv.Atoi(strings.TrimSpace(line)); err != nil {
+		return "", fmt.Errorf("the first line is no port: %w", err)
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// built gives the port of the pack as a person runs it: the compiled binary.
+func built(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "policy")
+	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-w -s", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	command := exec.Command(binary)
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = command.Process.Kill(); _ = command.Wait() })
+	port, err := readPort(stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// engine speaks to the pack as the engine does.
+type engine struct {
+	t *testing.T
+	pulumirpc.AnalyzerClient
+}
+
+// connect shakes hands and configures the pack; policies holds levels and settings by rule, as the engine has reconciled them.
+func connect(t *testing.T, port string, stack map[string]string, policies map[string]*pulumirpc.PolicyConfig) engine {
+	t.Helper()
+	conn, err := grpc.NewClient("127.0.0.1:"+port, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	e := engine{t, pulumirpc.NewAnalyzerClient(conn)}
+	ctx := context.Background()
+	if _, err := e.Handshake(ctx, &pulumirpc.AnalyzerHandshakeRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if stack == nil {
+		stack = map[string]string{"aws:region": "us-west-2"}
+	}
+	if _, err := e.ConfigureStack(ctx, &pulumirpc.AnalyzerStackConfigureRequest{Project: "headroom", Stack: "dev", Config: stack}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Configure(ctx, &pulumirpc.ConfigureAnalyzerRequest{PolicyConfig: policies}); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func marshal(t *testing.T, r Resource) *structpb.Struct {
+	t.Helper()
+	out, err := plugin.MarshalProperties(resource.ToResourcePropertyMap(r.Props.raw.AsMap()), plugin.MarshalOptions{
+		KeepUnknowns: true, KeepSecrets: true, KeepResources: true, KeepOutputValues: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// analyze shows every record to resource policies and then all of them to stack policies.
+func (e engine) analyze(records []record) (found []*pulumirpc.AnalyzeDiagnostic) {
+	e.t.Helper()
+	ctx := context.Background()
+	var all []*pulumirpc.AnalyzerResource
+	for _, r := range records {
+		view := r.resource()
+		options := &pulumirpc.AnalyzerResourceOptions{Protect: r.Protect, IgnoreChanges: r.IgnoreChanges}
+		properties := marshal(e.t, view)
+		response, err := e.Analyze(ctx, &pulumirpc.AnalyzeRequest{Type: view.Type, Name: view.Name, Urn: view.URN, Properties: properties, Options: options})
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		found = append(found, response.Diagnostics...)
+		all = append(all, &pulumirpc.AnalyzerResource{Type: view.Type, Name: view.Name, Urn: view.URN, Properties: properties, Options: options})
+	}
+	response, err := e.AnalyzeStack(ctx, &pulumirpc.AnalyzeStackRequest{Resources: all})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return append(found, response.Diagnostics...)
+}
+
+func inProcessPort(t *testing.T) string {
+	t.Helper()
+	port, err := inProcess()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+func TestServedPackTellsLevelsAndSettings(t *testing.T) {
+	e := connect(t, inProcessPort(t), nil, nil)
+	info, err := e.GetAnalyzerInfo(context.Background(), &emptypb.Empty{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := os.ReadFile("PulumiPolicy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Name != packName || !strings.Contains(string(manifest), "version: "+info.Version+"\n") {
+		t.Errorf("pack %s %s does not match PulumiPolicy.yaml", info.Name, info.Version)
+	}
+	levels := map[string]pulumirpc.EnforcementLevel{unknownNote: pulumirpc.EnforcementLevel_ADVISORY, unknownAll: pulumirpc.EnforcementLevel_ADVISORY}
+	for _, rule := range Rules {
+		levels[rule.Name] = pulumirpc.EnforcementLevel_ADVISORY
+		if rule.Level == Mandatory {
+			levels[rule.Name] = pulumirpc.EnforcementLevel_MANDATORY
+		}
+	}
+	defaults := map[string]any{}
+	told := map[string]bool{}
+	for _, policy := range info.Policies {
+		told[policy.Name] = true
+		if want, known := levels[policy.Name]; !known || policy.EnforcementLevel != want {
+			t.Errorf("%s has level %s, want %s", policy.Name, policy.EnforcementLevel, want)
+		}
+		for name, property := range policy.GetConfigSchema().GetProperties().GetFields() {
+			defaults[policy.Name+"."+name] = property.GetStructValue().AsMap()["default"]
+		}
+	}
+	if len(told) != len(levels) {
+		t.Errorf("%d policies told, %d in the table", len(told), len(levels))
+	}
+	for _, rule := range Rules {
+		for _, s := range rule.Settings {
+			if got := defaults[rule.Name+"."+s.Name]; got == nil || fmt.Sprint(got) != fmt.Sprint(s.Default) {
+				t.Errorf("%s.%s has default %v in the schema, %v in the table", rule.Name, s.Name, got, s.Default)
+			}
+		}
+	}
+}
+
+func TestServedPack(t *testing.T) {
+	ports := map[string]func(*testing.T) string{"in process": inProcessPort, "built binary": built}
+	for name, port := range ports {
+		t.Run(name, func(t *testing.T) {
+			address := port(t)
+			t.Run("finds nothing in the golden graph", func(t *testing.T) {
+				for _, d := range connect(t, address, nil, nil).analyze(loadGraph(t)) {
+					t.Errorf("%s: %s", d.PolicyName, d.Message)
+				}
+			})
+			t.Run("says what is wrong, where, and the remedy", func(t *testing.T) {
+				records := loadGraph(t)
+				find(t, records, "gpu-l4-class").set(t, "al2023@latest", "spec", "amiSelectorTerms", 0, "alias")
+				found := connect(t, address, nil, nil).analyze(records)
+				if len(found) != 1 {
+					t.Fatalf("%d findings, want 1", len(found))
+				}
+				d := found[0]
+				if d.PolicyName != "nodes-image-pinned" || d.EnforcementLevel != pulumirpc.EnforcementLevel_MANDATORY || !strings.HasSuffix(d.Urn, "::gpu-l4-class") {
+					t.Errorf("found %s at level %s on %s", d.PolicyName, d.EnforcementLevel, d.Urn)
+				}
+				for _, part := range []string{"rolls the fleet", "spec.amiSelectorTerms[0].alias", `"al2023@latest"`, "Remedy: "} {
+					if !strings.Contains(d.Message, part) {
+						t.Errorf("no %q in %s", part, d.Message)
+					}
+				}
+			})
+			t.Run("an unknown value is one advisory note a resource", func(t *testing.T) {
+				records := loadGraph(t)
+				find(t, records, "karpenter-role-role").set(t, unknown{}, "assumeRolePolicy")
+				found := connect(t, address, nil, nil).analyze(records)
+				if len(found) != 1 || found[0].PolicyName != unknownNote || found[0].EnforcementLevel != pulumirpc.EnforcementLevel_ADVISORY ||
+					!strings.Contains(found[0].Message, "iam-trust-exact cannot be checked in preview: assumeRolePolicy") {
+					t.Errorf("found %v", found)
+				}
+			})
+			t.Run("a stack rule takes its settings from the pack's config", func(t *testing.T) {
+				settings, err := structpb.NewStruct(map[string]any{"maxGpus": 14})
+				if err != nil {
+					t.Fatal(err)
+				}
+				found := connect(t, address, nil, map[string]*pulumirpc.PolicyConfig{
+					"gpu-budget": {EnforcementLevel: pulumirpc.EnforcementLevel_MANDATORY, Properties: settings},
+				}).analyze(loadGraph(t))
+				if len(found) != 1 || found[0].PolicyName != "gpu-budget" || !strings.Contains(found[0].Message, "its budget is 14") {
+					t.Errorf("found %v", found)
+				}
+			})
+			t.Run("a disabled rule is silent", func(t *testing.T) {
+				records := loadGraph(t)
+				find(t, records, "cluster-eks-eksCluster").Protect = false
+				found := connect(t, address, nil, map[string]*pulumirpc.PolicyConfig{
+					"cluster-protected": {EnforcementLevel: pulumirpc.EnforcementLevel_DISABLED},
+				}).analyze(records)
+				if len(found) != 0 {
+					t.Errorf("found %v", found)
+				}
+			})
+			t.Run("what the environment declares is read from the stack's configuration", func(t *testing.T) {
+				records := loadGraph(t)
+				find(t, records, "gpu-ca-group").set(t, "serving", "taints", 1, "value")
+				stack := map[string]string{"aws:region": "us-west-2", "headroom:environment": `{"podsSelectPool": true}`}
+				if found := connect(t, address, stack, nil).analyze(records); len(found) != 0 {
+					t.Errorf("found %v", found)
+				}
+			})
+		})
+	}
+}
+
+func TestSecretsOfTheEnvironmentAreNotInAnError(t *testing.T) {
+	if _, err := readEnvironment("", `{"podsSelectPool": "s3cret"}`); err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestARuleThatPanicsIsAViolationWithoutItsText(t *testing.T) {
+	for _, rule := range []Rule{
+		{Name: "x", Types: []string{typeQueue}, Resource: func(*Check, Resource) { panic("s3cret") }},
+		{Name: "x", Types: []string{typeQueue}, Stack: func(*Check, Graph) { panic("s3cret") }},
+	} {
+		r := newResource(typeQueue, "q", "urn:q", props(nil))
+		one := &r
+		if rule.Stack != nil {
+			one = nil
+		}
+		found := rule.run(Check{}, one, Graph{})
+		if len(found) != 1 || found[0].Unknown || strings.Contains(found[0].Text, "s3cret") {
+			t.Errorf("found %v", found)
+		}
+	}
+}
+
+func TestPackNamesAreAccepted(t *testing.T) {
+	p, err := newPack(testEnv, Rules, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, policy := range p.Policies() {
+		if policy.EnforcementLevel() == policyx.EnforcementLevelDisabled {
+			t.Errorf("%s ships disabled", policy.Name())
+		}
+	}
+}
