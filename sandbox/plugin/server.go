@@ -68,6 +68,22 @@ func (s *server) Configure(ctx context.Context, req *pulumirpc.ConfigureRequest)
 	return resp, err
 }
 
+// Diff and DiffConfig say that their diff is a detailed one, which the SDK's server forgets; the engine would ignore it.
+func (s *server) Diff(ctx context.Context, req *pulumirpc.DiffRequest) (*pulumirpc.DiffResponse, error) {
+	return asDetailed(s.ResourceProviderServer.Diff(ctx, req))
+}
+
+func (s *server) DiffConfig(ctx context.Context, req *pulumirpc.DiffRequest) (*pulumirpc.DiffResponse, error) {
+	return asDetailed(s.ResourceProviderServer.DiffConfig(ctx, req))
+}
+
+func asDetailed(resp *pulumirpc.DiffResponse, err error) (*pulumirpc.DiffResponse, error) {
+	if resp != nil {
+		resp.HasDetailedDiff = len(resp.DetailedDiff) > 0
+	}
+	return resp, err
+}
+
 func (s *server) Construct(ctx context.Context, req *pulumirpc.ConstructRequest) (*pulumirpc.ConstructResponse, error) {
 	construct, ok := s.pkg.Components[req.GetType()]
 	if !ok {
