@@ -1,6 +1,8 @@
 package clusterautoscaler
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -62,6 +64,27 @@ func TestReleaseIsReplacedAsAWholeOrNotAtAll(t *testing.T) {
 			t.Errorf("%s: got %v, %v", name, got, err)
 		case c.refusal != "" && (err == nil || !strings.Contains(err.Error(), c.refusal)):
 			t.Errorf("%s: got %v, want a refusal that says %q", name, err, c.refusal)
+		}
+	}
+}
+
+func TestGuideNamesTheReleases(t *testing.T) {
+	text, err := os.ReadFile("../../docs/cluster-autoscaler.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for _, line := range strings.Split(string(text), "\n") {
+		if strings.HasPrefix(line, "| 1.") {
+			rows++
+		}
+	}
+	if rows != len(releases) {
+		t.Errorf("the guide has %d rows of versions, the table %d", rows, len(releases))
+	}
+	for kubernetes, release := range releases {
+		if row := fmt.Sprintf("| %s | %s | %s |", kubernetes, release.Chart, release.Image); !strings.Contains(string(text), row) {
+			t.Errorf("the guide lacks %q", row)
 		}
 	}
 }
