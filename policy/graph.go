@@ -65,7 +65,7 @@ func (g Graph) Output(name string) Value {
 // A chart (helm/v4) shows policies nothing of its own, neither version nor values: only its name and, after rendering, its objects.
 func (g Graph) Controller(name string) (Resource, bool) {
 	for _, r := range g.Resources {
-		wrapper := strings.HasPrefix(r.Type, "headroom:"+strings.ReplaceAll(name, "-", "")+":")
+		wrapper := r.Type == "headroom:"+strings.ReplaceAll(name, "-", "")+":Controller"
 		object := (r.Type == typeChart || r.Type == typeDeployment) && strings.Contains(r.Name, name) && !strings.Contains(r.Name, name+"-crd")
 		if wrapper || object {
 			return r, true
