@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"net/netip"
@@ -113,8 +114,11 @@ func init() {
 			{path: "gatewayId", typ: tGateway, gone: "InvalidInternetGatewayID.NotFound: The gateway ID '{value}' does not exist", onGone: dangles},
 			{path: "natGatewayId", typ: tNat, gone: "InvalidNatGatewayID.NotFound: The NatGateway '{value}' was not found", onGone: dangles},
 		},
-		id: "r-{routeTableId}_{destinationCidrBlock}", exists: "RouteAlreadyExists: The route identified by {destinationCidrBlock} already exists.",
-		defaults: obj{"destinationCidrBlock": ""}, computed: map[string]string{"origin": "CreateRoute", "state": "active"},
+		id: "r-{routeTableId}_{destination}", exists: "RouteAlreadyExists: The route identified by {destination} already exists.",
+		derive: func(_ *world.State, in obj) (obj, error) {
+			return obj{"destination": cmp.Or(str(in, "destinationCidrBlock"), str(in, "destinationIpv6CidrBlock"), str(in, "destinationPrefixListId"))}, nil
+		},
+		computed: map[string]string{"origin": "CreateRoute", "state": "active"},
 	})
 	register("aws:ec2/routeTableAssociation:RouteTableAssociation", row{
 		service: "ec2", create: "ec2:AssociateRouteTable", read: "ec2:DescribeRouteTables", update: "ec2:ReplaceRouteTableAssociation", delete: "ec2:DisassociateRouteTable",
@@ -241,7 +245,7 @@ func init() {
 	})
 	register("aws:ec2/tag:Tag", row{
 		service: "ec2", create: "ec2:CreateTags", read: "ec2:DescribeTags", update: "ec2:CreateTags", delete: "ec2:DeleteTags",
-		inputs: "key resourceId value", required: "key resourceId value", replaces: "key resourceId", id: "{resourceId},{key}",
+		inputs: "key resourceId value", required: "key resourceId value", replaces: "key resourceId", id: "{resourceId},{key}", upsert: true,
 		refs: []ref{
 			{path: "resourceId", typ: tSubnet, onGone: cascades}, {path: "resourceId", typ: tVpc, onGone: cascades},
 			{path: "resourceId", typ: tSecurityGroup, onGone: cascades},

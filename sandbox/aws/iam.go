@@ -68,15 +68,14 @@ func init() {
 		service: "iam", create: "iam:PutRolePolicy", read: "iam:GetRolePolicy", update: "iam:PutRolePolicy", delete: "iam:DeleteRolePolicy",
 		inputs: "name namePrefix policy role", required: "policy role", replaces: "name namePrefix role", json: "policy",
 		name: naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 128, pattern: iamName, says: "letters, digits and +=,.@_-"},
-		refs: []ref{{path: "role", typ: tRole, gone: roleGone}}, id: "{role}:{name}",
+		refs: []ref{{path: "role", typ: tRole, gone: roleGone}}, id: "{role}:{name}", upsert: true,
 		onCreate: checkInlinePolicy, onUpdate: checkInlinePolicy,
 	})
 	register(tAttachment, row{
 		service: "iam", create: "iam:AttachRolePolicy", read: "iam:ListAttachedRolePolicies", delete: "iam:DetachRolePolicy",
-		inputs: "policyArn role", required: "policyArn role", replaces: "policyArn role", id: "{role}-{policyArn}",
+		inputs: "policyArn role", required: "policyArn role", replaces: "policyArn role", id: "{role}-{policyArn}", upsert: true,
 		refs: []ref{{path: "role", typ: tRole, gone: roleGone}, {path: "policyArn", typ: tPolicy, by: "arn"}},
 		onCreate: func(c *call) error {
-			// IAM takes a second attachment of the same policy for done; only the sandbox's key is taken.
 			if err := attachable(c.s, str(c.in, "policyArn")); err != nil {
 				return err
 			}
@@ -98,8 +97,12 @@ func init() {
 	register(tOIDC, row{
 		service: "iam", create: "iam:CreateOpenIDConnectProvider", read: "iam:GetOpenIDConnectProvider", update: "iam:UpdateOpenIDConnectProviderThumbprint iam:TagOpenIDConnectProvider", delete: "iam:DeleteOpenIDConnectProvider",
 		inputs: "clientIdLists thumbprintLists url", required: "clientIdLists url", replaces: "url", tagged: true,
-		defaults: obj{"host": "", "thumbprintLists": []any{}}, // host is filled below, before the id is made
-		id:       "arn:{partition}:iam::{account}:oidc-provider/{url}", arn: "{id}",
+		defaults: obj{"thumbprintLists": []any{}}, id: "arn:{partition}:iam::{account}:oidc-provider/{host}", arn: "{id}",
+		exists: "EntityAlreadyExists: Provider with url https://{host} already exists.",
+		derive: func(_ *world.State, in obj) (obj, error) {
+			host, err := issuerHost(str(in, "url"))
+			return obj{"host": host}, err
+		},
 		check: func(in obj, fail func(string, string)) {
 			url := str(in, "url")
 			if _, err := issuerHost(url); url != "" && err != nil {
@@ -109,49 +112,32 @@ func init() {
 				fail("clientIdLists", "at least one client id is required")
 			}
 		},
-		onCreate: func(c *call) error {
-			host, err := issuerHost(str(c.in, "url"))
-			if err != nil {
-				return err
-			}
-			arn := fmt.Sprintf("arn:%s:iam::%s:oidc-provider/%s", c.s.Partition, c.s.Account, host)
-			if c.s.Get(tOIDC, arn) != nil {
-				return fmt.Errorf("EntityAlreadyExists: Provider with url https://%s already exists.", host)
-			}
-			c.res.ID = arn
-			c.set("arn", arn)
-			c.set("url", host) // AWS gives it back without the scheme
-			delete(c.out, "host")
-			return nil
-		},
-		onUpdate: func(c *call) error {
-			host, err := issuerHost(str(c.in, "url"))
-			c.set("url", host)
-			return err
-		},
+		onCreate: issuerWithoutScheme, onUpdate: issuerWithoutScheme,
 	})
 	register("aws:iam/serviceLinkedRole:ServiceLinkedRole", row{
 		service: "iam", create: "iam:CreateServiceLinkedRole", read: "iam:GetRole", update: "iam:UpdateRoleDescription", delete: "iam:DeleteServiceLinkedRole",
 		inputs: "awsServiceName customSuffix description", required: "awsServiceName", replaces: "awsServiceName customSuffix", tagged: true,
-		id: "arn:{partition}:iam::{account}:role/aws-service-role/{awsServiceName}", arn: "{id}", computed: map[string]string{"uniqueId": "AROA{random}", "createDate": "2026-01-01T00:00:00Z"},
+		id: "arn:{partition}:iam::{account}:role/aws-service-role/{awsServiceName}/{roleName}", arn: "{id}", computed: map[string]string{
+			"name": "{roleName}", "path": "/aws-service-role/{awsServiceName}/", "uniqueId": "AROA{random}", "createDate": "2026-01-01T00:00:00Z",
+		},
+		derive: func(_ *world.State, in obj) (obj, error) {
+			name, known := serviceRoles[str(in, "awsServiceName")]
+			if !known {
+				return nil, fmt.Errorf("InvalidInput: the sandbox does not know the service-linked role of %s; add it to serviceRoles in sandbox/aws/iam.go", str(in, "awsServiceName"))
+			}
+			return obj{"roleName": name}, nil
+		},
 		check: func(in obj, fail func(string, string)) {
 			if name := str(in, "awsServiceName"); name != "" && !strings.Contains(name, ".amazonaws.com") {
 				fail("awsServiceName", "must be a service principal such as spot.amazonaws.com")
 			}
 		},
 		onCreate: func(c *call) error {
-			name, known := serviceRoles[str(c.in, "awsServiceName")]
-			if !known {
-				return fmt.Errorf("InvalidInput: the sandbox does not know the service-linked role of %s; add it to serviceRoles in sandbox/aws/iam.go", str(c.in, "awsServiceName"))
-			}
+			name := str(c.out, "name")
 			if slices.Contains(c.s.ServiceLinkedRoles, name) {
 				return fmt.Errorf("InvalidInput: Service role name %s has been taken in this account, please try a different suffix.", name)
 			}
 			c.s.ServiceLinkedRoles = append(c.s.ServiceLinkedRoles, name)
-			c.res.ID += "/" + name
-			c.set("name", name)
-			c.set("arn", c.res.ID)
-			c.set("path", "/aws-service-role/"+str(c.in, "awsServiceName")+"/")
 			return nil
 		},
 		onDelete: func(c *call) error {
@@ -169,6 +155,13 @@ func init() {
 var serviceRoles = map[string]string{
 	"spot.amazonaws.com": world.SpotRole, "eks.amazonaws.com": "AWSServiceRoleForAmazonEKS",
 	"eks-nodegroup.amazonaws.com": "AWSServiceRoleForAmazonEKSNodegroup", "autoscaling.amazonaws.com": "AWSServiceRoleForAutoScaling",
+}
+
+// issuerWithoutScheme is how AWS gives the URL back.
+func issuerWithoutScheme(c *call) error {
+	host, err := issuerHost(str(c.in, "url"))
+	c.set("url", host)
+	return err
 }
 
 func issuerHost(url string) (string, error) {

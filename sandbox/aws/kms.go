@@ -19,16 +19,11 @@ func init() {
 		enums:    map[string]string{"keyUsage": "ENCRYPT_DECRYPT SIGN_VERIFY GENERATE_VERIFY_MAC KEY_AGREEMENT"},
 		ranges:   map[string][2]int{"deletionWindowInDays": {7, 30}, "rotationPeriodInDays": {90, 2560}},
 		defaults: obj{"enableKeyRotation": false, "isEnabled": true, "keyUsage": "ENCRYPT_DECRYPT", "customerMasterKeySpec": "SYMMETRIC_DEFAULT", "multiRegion": false, "bypassPolicyLockoutSafetyCheck": false, "description": ""},
-		id:       "{keyHex}", computed: map[string]string{},
+		id:       "{uuid}", arn: "arn:{partition}:kms:{region}:{account}:key/{id}", computed: map[string]string{"keyId": "{id}"},
 		onCreate: func(c *call) error {
 			if !has(c.in, "policy") {
 				c.set("policy", fmt.Sprintf(`{"Version":"2012-10-17","Statement":[{"Sid":"Enable IAM User Permissions","Effect":"Allow","Principal":{"AWS":"arn:%s:iam::%s:root"},"Action":"kms:*","Resource":"*"}]}`, c.s.Partition, c.s.Account))
 			}
-			h := c.s.Hex(c.res.URN+"/key", 32)
-			c.res.ID = fmt.Sprintf("%s-%s-%s-%s-%s", h[:8], h[8:12], h[12:16], h[16:20], h[20:])
-			c.set("keyId", c.res.ID)
-			c.set("arn", fmt.Sprintf("arn:%s:kms:%s:%s:key/%s", c.s.Partition, c.s.Region, c.s.Account, c.res.ID))
-			delete(c.out, "keyHex")
 			return checkKeyPolicy(c)
 		},
 		onUpdate: func(c *call) error {
@@ -41,8 +36,8 @@ func init() {
 	register("aws:kms/alias:Alias", row{
 		service: "kms", create: "kms:CreateAlias", read: "kms:ListAliases", update: "kms:UpdateAlias", delete: "kms:DeleteAlias",
 		inputs: "name namePrefix targetKeyId", required: "targetKeyId", replaces: "name namePrefix",
-		name:   naming{property: "name", prefix: "namePrefix", auto: true, min: 7, max: 256, pattern: regexp.MustCompile(`^alias/[a-zA-Z0-9/_-]+$`), says: "must begin with alias/ and hold letters, digits and /_-"},
-		id:     "{name}", exists: "AlreadyExistsException: An alias with the name arn:{partition}:kms:{region}:{account}:{name} already exists",
+		name: naming{property: "name", prefix: "namePrefix", auto: true, min: 7, max: 256, pattern: regexp.MustCompile(`^alias/[a-zA-Z0-9/_-]+$`), says: "must begin with alias/ and hold letters, digits and /_-"},
+		id:   "{name}", exists: "AlreadyExistsException: An alias with the name arn:{partition}:kms:{region}:{account}:{name} already exists",
 		arn: "arn:{partition}:kms:{region}:{account}:{name}",
 		refs: []ref{
 			{path: "targetKeyId", typ: tKey, onGone: cascades}, {path: "targetKeyId", typ: tKey, by: "arn", onGone: cascades},
@@ -56,7 +51,7 @@ func init() {
 	})
 	register("aws:kms/keyPolicy:KeyPolicy", row{
 		service: "kms", create: "kms:PutKeyPolicy", read: "kms:GetKeyPolicy", update: "kms:PutKeyPolicy", delete: "kms:PutKeyPolicy",
-		inputs: "bypassPolicyLockoutSafetyCheck keyId policy", required: "keyId policy", replaces: "keyId", json: "policy", id: "{keyId}",
+		inputs: "bypassPolicyLockoutSafetyCheck keyId policy", required: "keyId policy", replaces: "keyId", json: "policy", id: "{keyId}", upsert: true,
 		refs:     []ref{{path: "keyId", typ: tKey, gone: "NotFoundException: Key '{value}' does not exist", onGone: cascades}},
 		onCreate: putKeyPolicy, onUpdate: putKeyPolicy,
 	})

@@ -89,13 +89,24 @@ func (c *call) make() error {
 	if strings.Contains(row.id, "{hex}") {
 		values["hex"] = s.Hex(c.res.URN, 17)
 	}
+	if strings.Contains(row.id, "{uuid}") {
+		h := s.Hex(c.res.URN, 32)
+		values["uuid"] = strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
+	}
+	if row.derive != nil {
+		more, err := row.derive(s, c.in)
+		if err != nil {
+			return err
+		}
+		values = env(s, values, more)
+	}
 	id, known := fill(row.id, values).(string)
 	if !known {
 		return fmt.Errorf("the row of %s makes no id of %q", c.res.Type, row.id)
 	}
 	c.res.ID = id
 	values["id"] = id
-	if s.Resources[c.key()] != nil {
+	if s.Resources[c.key()] != nil && !row.upsert {
 		exists, _ := fill(row.exists, values).(string)
 		if exists == "" {
 			exists = "AlreadyExists: " + id + " already exists"
@@ -207,6 +218,9 @@ func (c *call) remove() error {
 	}
 	for _, key := range append(along, c.key()) {
 		delete(s.Resources, key)
+	}
+	if row.afterDelete != nil {
+		row.afterDelete(c)
 	}
 	return nil
 }

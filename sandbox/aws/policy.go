@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -248,10 +249,11 @@ func size(document string) int {
 	return b.Len()
 }
 
-// allows tells whether a statement lets a service principal do an action.
+// allowsService tells whether a statement lets a service principal do an action.
 func (st statement) allowsService(service, action string) bool {
 	return st.effect == "Allow" && slices.Contains(st.principals["Service"], service) &&
-		slices.ContainsFunc(st.actions, func(a string) bool {
-			return a == "*" || strings.EqualFold(a, action) || strings.EqualFold(a, action[:strings.Index(action, ":")]+":*")
+		slices.ContainsFunc(st.actions, func(pattern string) bool {
+			matched, err := path.Match(strings.ToLower(pattern), strings.ToLower(action))
+			return err == nil && matched
 		})
 }

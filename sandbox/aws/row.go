@@ -25,21 +25,24 @@ type row struct {
 	defaults obj // what AWS fills in for inputs left out
 
 	name     naming
-	id       string            // template of the id, over inputs, {name}, {region}, ...; {hex} is new every time
-	computed map[string]string // templates of outputs, over the same and {id}, {arn}
-	arn      string            // template of output "arn"
+	id       string                                    // template of the id, over inputs, {region}, ... and {hex} or {uuid}, which are new every time
+	derive   func(s *world.State, in obj) (obj, error) // more values for templates
+	upsert   bool                                      // AWS takes a second creation of the same for an update
+	computed map[string]string                         // templates of outputs, over the same and {id}, {arn}
+	arn      string                                    // template of output "arn"
 	tagged   bool
 
 	refs   []ref
 	exists string // error when the id is taken; template
 	inUse  string // error when a blocking reference is left at deletion; template over outputs and {user}
 
-	check    func(in obj, fail func(path, reason string)) // what the provider refuses at plan time
-	onCreate func(*call) error                            // after the generic part; may set outputs and change the world
-	onUpdate func(*call) error
-	onRead   func(*call) error // brings live values into inputs and outputs
-	onDelete func(*call) error
-	changes  string // outputs that any update changes, so unknown in its preview
+	check       func(in obj, fail func(path, reason string)) // what the provider refuses at plan time
+	onCreate    func(*call) error                            // after the generic part; may set outputs and change the world
+	onUpdate    func(*call) error
+	onRead      func(*call) error // brings live values into inputs and outputs
+	onDelete    func(*call) error
+	afterDelete func(*call) // what AWS does once it is gone
+	changes     string      // outputs that any update changes, so unknown in its preview
 }
 
 // naming is how the physical name comes to be.

@@ -1,6 +1,8 @@
 package aws
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"reflect"
@@ -229,4 +231,10 @@ func fill(template string, values obj) any {
 		b.WriteString(text(v))
 		template = after
 	}
+}
+
+// hash is n hexadecimal digits that depend on s alone.
+func hash(s string, n int) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])[:n]
 }

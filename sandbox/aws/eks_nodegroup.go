@@ -1,0 +1,465 @@
+package aws
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/headroom-eks/headroom/sandbox/world"
+)
+
+// amiTypes are the spellings EKS takes, with what the image is for. https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html
+var amiTypes = map[string]struct {
+	arch string
+	gpu  bool
+}{
+	"AL2_x86_64": {"x86_64", false}, "AL2_x86_64_GPU": {"x86_64", true}, "AL2_ARM_64": {"arm64", false},
+	"AL2023_x86_64_STANDARD": {"x86_64", false}, "AL2023_ARM_64_STANDARD": {"arm64", false},
+	"AL2023_x86_64_NVIDIA": {"x86_64", true}, "AL2023_ARM_64_NVIDIA": {"arm64", true}, "AL2023_x86_64_NEURON": {"x86_64", false},
+	"BOTTLEROCKET_x86_64": {"x86_64", false}, "BOTTLEROCKET_ARM_64": {"arm64", false},
+	"BOTTLEROCKET_x86_64_NVIDIA": {"x86_64", true}, "BOTTLEROCKET_ARM_64_NVIDIA": {"arm64", true},
+	"BOTTLEROCKET_x86_64_FIPS": {"x86_64", false}, "BOTTLEROCKET_ARM_64_FIPS": {"arm64", false},
+	"CUSTOM": {"", false},
+}
+
+func init() {
+	var types []string
+	for t := range amiTypes {
+		types = append(types, t)
+	}
+	slices.Sort(types)
+	register(tNodeGroup, row{
+		service: "eks", create: "eks:CreateNodegroup", read: "eks:DescribeNodegroup", update: "eks:UpdateNodegroupConfig eks:UpdateNodegroupVersion eks:TagResource", delete: "eks:DeleteNodegroup",
+		inputs:   "amiType capacityType clusterName diskSize forceUpdateVersion instanceTypes labels launchTemplate nodeGroupName nodeGroupNamePrefix nodeRepairConfig nodeRoleArn releaseVersion remoteAccess scalingConfig subnetIds taints updateConfig version",
+		required: "clusterName nodeRoleArn scalingConfig subnetIds", lists: "instanceTypes",
+		replaces: "amiType capacityType clusterName diskSize instanceTypes nodeGroupName nodeGroupNamePrefix nodeRoleArn remoteAccess subnetIds launchTemplate.id launchTemplate.name",
+		name:     naming{property: "nodeGroupName", prefix: "nodeGroupNamePrefix", auto: true, min: 1, max: 63, pattern: regexp.MustCompile(`^[0-9A-Za-z][A-Za-z0-9\-_]*$`), says: "begin with a letter or digit; letters, digits, - and _"},
+		enums: map[string]string{
+			"amiType": strings.Join(types, " "), "capacityType": "ON_DEMAND SPOT CAPACITY_BLOCK",
+			"taints.effect": "NO_SCHEDULE NO_EXECUTE PREFER_NO_SCHEDULE",
+		},
+		ranges: map[string][2]int{
+			"scalingConfig.minSize": {0, 1 << 30}, "scalingConfig.maxSize": {1, 1 << 30}, "scalingConfig.desiredSize": {0, 1 << 30},
+			"updateConfig.maxUnavailable": {1, 100}, "updateConfig.maxUnavailablePercentage": {1, 100}, "diskSize": {1, 16384},
+		},
+		refs: []ref{
+			{path: "clusterName", typ: tCluster, gone: "ResourceNotFoundException: No cluster found for name: {value}."},
+			{path: "nodeRoleArn", typ: tRole, by: "arn", onGone: dangles},
+			{path: "subnetIds", typ: tSubnet, gone: "InvalidRequestException: The subnet ID '{value}' does not exist", onGone: dangles},
+			{path: "launchTemplate.id", typ: tLaunchTemplate, gone: "InvalidRequestException: Launch template {value} not found", onGone: dangles},
+			{path: "launchTemplate.name", typ: tLaunchTemplate, by: "name", gone: "InvalidRequestException: Launch template {value} not found", onGone: dangles},
+		},
+		id: "{clusterName}:{nodeGroupName}", arn: "arn:{partition}:eks:{region}:{account}:nodegroup/{clusterName}/{nodeGroupName}", tagged: true,
+		exists:   "ResourceInUseException: NodeGroup already exists with name {nodeGroupName} and cluster name {clusterName}",
+		defaults: obj{"capacityType": "ON_DEMAND", "updateConfig": obj{"maxUnavailable": 1}, "labels": obj{}, "taints": []any{}, "nodeRepairConfig": obj{"enabled": false}},
+		computed: map[string]string{"status": "ACTIVE", "asg": "eks-{nodeGroupName}-{random}"},
+		check:    checkNodeGroupInputs,
+		onCreate: createNodeGroup, onUpdate: updateNodeGroup, onRead: readNodeGroup, onDelete: deleteNodeGroup,
+	})
+}
+
+// reservedLabels begin what EKS refuses in the labels of a node group.
+var reservedLabels = []string{"kubernetes.io/", "k8s.io/", "eks.amazonaws.com/"}
+
+// kubeletLabels under the reserved domains that a kubelet may set on itself; with others it does not start.
+// https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
+var kubeletLabels = words(`topology.kubernetes.io/region topology.kubernetes.io/zone node.kubernetes.io/instance-type
+	kubernetes.io/hostname kubernetes.io/arch kubernetes.io/os failure-domain.beta.kubernetes.io/region failure-domain.beta.kubernetes.io/zone`)
+
+func kubeletRefuses(label string) bool {
+	domain, _, found := strings.Cut(label, "/")
+	if !found || slices.Contains(kubeletLabels, label) || domain == "kubelet.kubernetes.io" || domain == "node.kubernetes.io" {
+		return false
+	}
+	return domain == "kubernetes.io" || domain == "k8s.io" || strings.HasSuffix(domain, ".kubernetes.io") || strings.HasSuffix(domain, ".k8s.io")
+}
+
+func checkNodeGroupInputs(in obj, fail func(string, string)) {
+	for _, k := range words("minSize maxSize desiredSize") {
+		if scaling, ok := in["scalingConfig"].(obj); ok && !has(scaling, k) {
+			fail("scalingConfig."+k, "required and missing")
+		}
+	}
+	if has(in, "updateConfig.maxUnavailable") && has(in, "updateConfig.maxUnavailablePercentage") {
+		fail("updateConfig", "only one of maxUnavailable and maxUnavailablePercentage can be set")
+	}
+	if has(in, "launchTemplate") && has(in, "remoteAccess") {
+		fail("remoteAccess", "conflicts with launchTemplate")
+	}
+	if n := len(list(in, "taints")); n > 50 {
+		fail("taints", "at most 50 taints")
+	}
+	for i, v := range list(in, "taints") {
+		taint, _ := v.(obj)
+		if len(str(taint, "key")) > 63 || len(str(taint, "value")) > 63 {
+			fail(fmt.Sprintf("taints[%d]", i), "expected length of key and value to be at most 63 (the provider's limit, domain included)")
+		}
+	}
+}
+
+func createNodeGroup(c *call) error {
+	s := c.s
+	cluster := s.Get(tCluster, str(c.in, "clusterName"))
+	groups := 0
+	for _, r := range s.OfType(tNodeGroup) {
+		if r.Inputs["clusterName"] == cluster.ID {
+			groups++
+		}
+	}
+	if float64(groups) >= s.Quotas[world.QuotaNodeGroups] {
+		return fmt.Errorf("ResourceLimitExceededException: Nodegroup limit exceeded for cluster %s (quota %s is %g)", cluster.ID, world.QuotaNodeGroups, s.Quotas[world.QuotaNodeGroups])
+	}
+	version := cmp.Or(str(c.in, "version"), str(cluster.Outputs, "version"))
+	c.set("version", version)
+	if err := c.checkNodeGroup(cluster); err != nil {
+		return err
+	}
+	asg := str(c.out, "asg")
+	delete(c.out, "asg")
+	c.set("resources", []any{obj{"autoscalingGroups": []any{obj{"name": asg}}, "remoteAccessSecurityGroupId": ""}})
+	linkRole(s, "AWSServiceRoleForAmazonEKSNodegroup")
+	linkRole(s, "AWSServiceRoleForAutoScaling")
+	if str(c.out, "capacityType") == "SPOT" {
+		linkRole(s, world.SpotRole) // EKS makes it for managed groups
+	}
+	if str(cluster.Outputs, "accessConfig.authenticationMode") != "CONFIG_MAP" {
+		entry(c, cluster.ID, str(c.in, "nodeRoleArn"), "EC2_LINUX")
+	}
+	g := &world.Group{Name: asg, Cluster: cluster.ID, NodeGroup: str(c.out, "nodeGroupName"), Tags: map[string]string{
+		"k8s.io/cluster-autoscaler/enabled": "true", "k8s.io/cluster-autoscaler/" + cluster.ID: "owned",
+		"kubernetes.io/cluster/" + cluster.ID: "owned", "eks:cluster-name": cluster.ID, "eks:nodegroup-name": str(c.out, "nodeGroupName"),
+	}}
+	c.shape(g, cluster)
+	s.Groups[asg] = g
+	return c.nodesCome(g, cluster)
+}
+
+// shape brings the group's bounds and the look of its nodes in line with the node group.
+func (c *call) shape(g *world.Group, cluster *world.Resource) {
+	g.Min, g.Max, g.Desired = num(c.in, "scalingConfig.minSize"), num(c.in, "scalingConfig.maxSize"), num(c.in, "scalingConfig.desiredSize")
+	g.Subnets, g.InstanceTypes, g.Spot = texts(list(c.in, "subnetIds")), texts(list(c.out, "instanceTypes")), str(c.out, "capacityType") == "SPOT"
+	g.SecurityGroups = []string{str(cluster.Outputs, "vpcConfig.clusterSecurityGroupId")}
+	g.InstanceTags = map[string]string{}
+	template := c.template()
+	if types := str(template, "instanceType"); types != "" {
+		g.InstanceTypes = []string{types}
+	}
+	if groups := texts(list(template, "vpcSecurityGroupIds")); len(groups) > 0 {
+		g.SecurityGroups = groups
+	}
+	for _, v := range list(template, "tagSpecifications") {
+		if spec, _ := v.(obj); str(spec, "resourceType") == "instance" {
+			g.InstanceTags = stringMap(spec["tags"])
+		}
+	}
+}
+
+// nodesCome starts the group's nodes, and says why they do not join where they do not.
+func (c *call) nodesCome(g *world.Group, cluster *world.Resource) error {
+	fail := func(code, format string, args ...any) error {
+		c.set("status", "CREATE_FAILED")
+		if c.old != nil {
+			c.set("status", "DEGRADED")
+		}
+		return &unfinished{fmt.Sprintf("waiting for EKS Node Group (%s): unexpected state '%s', wanted target 'ACTIVE'. last error: %s: %s", c.res.ID, str(c.out, "status"), code, fmt.Sprintf(format, args...))}
+	}
+	c.set("status", "ACTIVE")
+	if err := c.s.Settle(g); err != nil {
+		return fail("AsgInstanceLaunchFailures", "Could not launch instances. %v", err)
+	}
+	if g.Desired == 0 {
+		return nil
+	}
+	for _, label := range sorted(obj(anyMap(c.out["labels"]))) {
+		if kubeletRefuses(label) {
+			return fail("NodeCreationFailure", "Instances failed to join the kubernetes cluster (the kubelet does not start with label %s)", label)
+		}
+	}
+	role := c.s.Find(tRole, "arn", str(c.in, "nodeRoleArn"))
+	if !hasPolicy(c.s, role.ID, "AmazonEKSWorkerNodePolicy AmazonEKSWorkerNodeMinimalPolicy") ||
+		!hasPolicy(c.s, role.ID, "AmazonEC2ContainerRegistryReadOnly AmazonEC2ContainerRegistryPullOnly") {
+		return fail("NodeCreationFailure", "Instances failed to join the kubernetes cluster (role %s lacks a worker node or registry policy at this moment)", role.ID)
+	}
+	if !truth(cluster.Outputs, "bootstrapSelfManagedAddons") && c.s.Get(tAddon, cluster.ID+":vpc-cni") == nil && !autoMode(cluster.Outputs) {
+		return fail("NodeCreationFailure", "Unhealthy nodes in the kubernetes cluster (no network plugin: neither the vpc-cni add-on nor the self-managed ones)")
+	}
+	return nil
+}
+
+func anyMap(v any) map[string]any { o, _ := v.(obj); return o }
+
+// template returns the inputs of the launch template's version that the node group names, or nothing.
+func (c *call) template() obj {
+	var r *world.Resource
+	if id := str(c.in, "launchTemplate.id"); id != "" {
+		r = c.s.Get(tLaunchTemplate, id)
+	} else if name := str(c.in, "launchTemplate.name"); name != "" {
+		r = c.s.Find(tLaunchTemplate, "name", name)
+	}
+	if r == nil {
+		return nil
+	}
+	version := c.templateVersion(r)
+	if version < 1 || version > len(r.Versions) {
+		return nil
+	}
+	return r.Versions[version-1]
+}
+
+func (c *call) templateVersion(r *world.Resource) int {
+	switch v := str(c.in, "launchTemplate.version"); v {
+	case "$Latest":
+		return len(r.Versions)
+	case "$Default", "":
+		return num(r.Outputs, "defaultVersion")
+	default:
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+}
+
+// checkNodeGroup refuses what CreateNodegroup and UpdateNodegroup refuse.
+func (c *call) checkNodeGroup(cluster *world.Resource) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("InvalidParameterException: "+format, args...)
+	}
+	low, high, desired := num(c.in, "scalingConfig.minSize"), num(c.in, "scalingConfig.maxSize"), num(c.in, "scalingConfig.desiredSize")
+	switch {
+	case low > high:
+		return refuse("Minimum capacity %d can't be greater than maximum size %d", low, high)
+	case low > desired:
+		return refuse("Minimum capacity %d can't be greater than desired size %d", low, desired)
+	case desired > high:
+		return refuse("desired capacity %d can't be greater than max size %d", desired, high)
+	case float64(high) > c.s.Quotas[world.QuotaGroupNodes]:
+		return fmt.Errorf("ResourceLimitExceededException: Nodes per node group exceeds quota %s of %g", world.QuotaGroupNodes, c.s.Quotas[world.QuotaGroupNodes])
+	}
+	role := c.s.Find(tRole, "arn", str(c.in, "nodeRoleArn"))
+	if role == nil || !trusts(c.s, role, "ec2.amazonaws.com", "sts:AssumeRole") {
+		return refuse("Following required service principals [ec2.amazonaws.com] were not found in the trust relationships of nodeRole %s", str(c.in, "nodeRoleArn"))
+	}
+	for _, label := range sorted(anyMap(c.out["labels"])) {
+		if slices.ContainsFunc(reservedLabels, func(p string) bool { return strings.HasPrefix(label, p) }) && !slices.Contains(kubeletLabels, label) {
+			return refuse("Label cannot contain reserved prefixes [kubernetes.io/, k8s.io/, eks.amazonaws.com/] (%s)", label)
+		}
+	}
+	template := c.template()
+	if has(c.in, "launchTemplate") {
+		if template == nil {
+			return refuse("You must specify a version that exists for launch template %s%s, not %q", str(c.in, "launchTemplate.id"), str(c.in, "launchTemplate.name"), str(c.in, "launchTemplate.version"))
+		}
+		for _, k := range words("iamInstanceProfile instanceMarketOptions hibernationOptions instanceRequirements") {
+			if has(template, k) && !(k == "instanceMarketOptions" && str(c.in, "capacityType") == "CAPACITY_BLOCK") {
+				return fmt.Errorf("InvalidRequestException: Launch template should not specify %s.", k)
+			}
+		}
+		if len(at(template, "networkInterfaces.subnetId")) > 0 {
+			return fmt.Errorf("InvalidRequestException: Launch template should not specify a subnet.")
+		}
+		if has(c.in, "diskSize") {
+			return refuse("Disk size must be specified within the launch template.")
+		}
+		if has(template, "instanceType") && len(list(c.in, "instanceTypes")) > 0 {
+			return refuse("Instance types cannot be specified both in the launch template and in the node group (%s)", str(template, "instanceType"))
+		}
+		if has(template, "imageId") && (has(c.in, "amiType") && str(c.in, "amiType") != "CUSTOM" || has(c.in, "releaseVersion") || has(c.in, "version")) {
+			return refuse("You cannot specify amiType, version or releaseVersion when the launch template has an image id.")
+		}
+	}
+	types := texts(list(c.in, "instanceTypes"))
+	if t := str(template, "instanceType"); t != "" {
+		types = []string{t}
+	} else if len(types) == 0 {
+		types = []string{"t3.medium"}
+	}
+	if !has(template, "instanceType") {
+		c.set("instanceTypes", types)
+	}
+	if len(types) > 20 {
+		return refuse("at most 20 instance types")
+	}
+	if !has(c.in, "diskSize") && template == nil {
+		c.set("diskSize", 20)
+	}
+	if err := c.checkImage(types, template); err != nil {
+		return err
+	}
+	if err := c.checkZones(cluster, types); err != nil {
+		return err
+	}
+	return c.checkRelease(cluster)
+}
+
+func (c *call) checkImage(types []string, template obj) error {
+	var first world.InstanceType
+	for i, name := range types {
+		t, known := world.Types[name]
+		if !known {
+			return fmt.Errorf("InvalidParameterException: The following supplied instance types do not exist: [%s] (if AWS has it, add it to sandbox/world/types.go)", name)
+		}
+		if i == 0 {
+			first = t
+		}
+		if t.Arch != first.Arch {
+			return fmt.Errorf("InvalidParameterException: instance types of different architectures: [%s]", strings.Join(types, ", "))
+		}
+	}
+	if !has(c.in, "amiType") {
+		kind := map[bool]string{false: "AL2023_x86_64_STANDARD", true: "AL2023_x86_64_NVIDIA"}[first.HasGPU() && first.GPUMaker == "NVIDIA"]
+		if first.Arch == "arm64" {
+			kind = "AL2023_ARM_64_STANDARD"
+		}
+		if has(template, "imageId") {
+			kind = "CUSTOM"
+		}
+		c.set("amiType", kind)
+	}
+	kind := str(c.out, "amiType")
+	image := amiTypes[kind]
+	if kind == "CUSTOM" {
+		return nil
+	}
+	for _, name := range types {
+		t := world.Types[name]
+		if t.Arch != image.arch {
+			return fmt.Errorf("InvalidParameterException: [%s] is not a valid instance type for requested amiType %s", name, kind)
+		}
+		if t.HasGPU() != image.gpu {
+			return fmt.Errorf("InvalidParameterException: [%s] is not a valid instance type for requested amiType %s (GPU types need a GPU image, and others must not have one)", name, kind)
+		}
+	}
+	if strings.HasPrefix(kind, "AL2_") && minor(str(c.out, "version")) >= 33 {
+		return fmt.Errorf("InvalidParameterException: AMI Type %s is only supported for kubernetes versions 1.32 or earlier", kind)
+	}
+	return nil
+}
+
+// checkZones: every zone of the group must offer one of its types (field fault BR-68).
+func (c *call) checkZones(cluster *world.Resource, types []string) error {
+	subnets := texts(list(c.in, "subnetIds"))
+	if len(subnets) == 0 {
+		return fmt.Errorf("InvalidParameterException: Subnets cannot be empty")
+	}
+	for _, id := range subnets {
+		subnet := c.s.Get(tSubnet, id).Outputs
+		if str(subnet, "vpcId") != str(cluster.Outputs, "vpcConfig.vpcId") {
+			return fmt.Errorf("InvalidParameterException: Subnet %s is not in the cluster's VPC %s", id, str(cluster.Outputs, "vpcConfig.vpcId"))
+		}
+		zone := str(subnet, "availabilityZone")
+		if !slices.ContainsFunc(types, func(t string) bool { return c.s.Offered(t, zone) }) {
+			return fmt.Errorf("InvalidParameterException: Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", strings.Join(types, ", "), zone)
+		}
+	}
+	return nil
+}
+
+func (c *call) checkRelease(cluster *world.Resource) error {
+	version, control := str(c.out, "version"), str(cluster.Outputs, "version")
+	if _, known := findVersion(version); !known {
+		return fmt.Errorf("InvalidParameterException: Requested Nodegroup version %s is not supported", version)
+	}
+	if minor(version) > minor(control) || minor(version) < minor(control)-3 {
+		return fmt.Errorf("InvalidParameterException: Nodegroup Kubernetes version %s is not compatible with the cluster's %s", version, control)
+	}
+	if !strings.HasPrefix(str(c.out, "amiType"), "AL2023_") {
+		return nil
+	}
+	release := str(c.in, "releaseVersion")
+	if release == "" {
+		c.set("releaseVersion", latestRelease(version))
+		return nil
+	}
+	if !slices.Contains(releases[version], release) {
+		return fmt.Errorf("InvalidParameterException: Requested release version %s is not valid for kubernetes version %s.", release, version)
+	}
+	return nil
+}
+
+func (c *call) group() *world.Group {
+	for _, v := range at(c.res.Outputs, "resources.autoscalingGroups.name") {
+		if name, ok := v.(string); ok {
+			return c.s.Groups[name]
+		}
+	}
+	return nil
+}
+
+func updateNodeGroup(c *call) error {
+	cluster := c.s.Get(tCluster, str(c.in, "clusterName"))
+	g := c.group()
+	if g == nil {
+		return fmt.Errorf("ResourceNotFoundException: the Auto Scaling group of %s is gone", c.res.ID)
+	}
+	// What was left out keeps what EKS had chosen.
+	for _, k := range words("version releaseVersion amiType instanceTypes diskSize") {
+		if !has(c.in, k) && has(c.res.Outputs, k) {
+			c.out[k] = c.res.Outputs[k]
+		}
+	}
+	if has(c.in, "version") && !has(c.in, "releaseVersion") && str(c.in, "version") != str(c.res.Outputs, "version") {
+		c.set("releaseVersion", latestRelease(str(c.in, "version")))
+	}
+	if minor(str(c.out, "version")) < minor(str(c.res.Outputs, "version")) {
+		return fmt.Errorf("InvalidParameterException: Nodegroup version cannot go back from %s to %s", str(c.res.Outputs, "version"), str(c.out, "version"))
+	}
+	live := *g
+	if err := c.checkNodeGroup(cluster); err != nil {
+		return err
+	}
+	c.shape(g, cluster)
+	if same(c.old["scalingConfig"], c.in["scalingConfig"]) {
+		// The provider sends sizes only when one of them changed. Then it sends all three: the desired size in its inputs wins over the live one.
+		g.Min, g.Max, g.Desired = live.Min, live.Max, live.Desired
+	}
+	for _, k := range words("launchTemplate version releaseVersion") {
+		if !same(c.res.Outputs[k], c.out[k]) {
+			for _, i := range c.s.SortedInstances(func(i *world.Instance) bool { return i.Group == g.Name && i.Running() }) {
+				c.s.Terminate(i.ID, "replaced by the node group's update")
+			}
+			break
+		}
+	}
+	return c.nodesCome(g, cluster)
+}
+
+// readNodeGroup brings in what an autoscaler, a person or AWS itself did to the sizes.
+func readNodeGroup(c *call) error {
+	g := c.group()
+	if g == nil {
+		return nil
+	}
+	live := obj{"minSize": float64(g.Min), "maxSize": float64(g.Max), "desiredSize": float64(g.Desired)}
+	c.out["scalingConfig"] = live
+	c.in["scalingConfig"] = clone(live)
+	return nil
+}
+
+func deleteNodeGroup(c *call) error {
+	role := c.s.Find(tRole, "arn", str(c.in, "nodeRoleArn"))
+	if role == nil {
+		return fmt.Errorf("waiting for EKS Node Group (%s) to delete: unexpected state 'DELETE_FAILED'. last error: IamNodeRoleNotFound: the node role %s was deleted before the node group", c.res.ID, str(c.in, "nodeRoleArn"))
+	}
+	if g := c.group(); g != nil {
+		g.Desired, g.Min = 0, 0
+		if err := c.s.Settle(g); err != nil {
+			return err
+		}
+		delete(c.s.Groups, g.Name)
+	}
+	for _, r := range c.s.OfType(tNodeGroup) {
+		if r.ID != c.res.ID && r.Inputs["nodeRoleArn"] == c.in["nodeRoleArn"] {
+			return nil // the role's access entry is still needed
+		}
+	}
+	key := world.Key(tEntry, str(c.in, "clusterName")+":"+str(c.in, "nodeRoleArn"))
+	if e := c.s.Resources[key]; e != nil && e.URN == "" {
+		delete(c.s.Resources, key)
+	}
+	return nil
+}
