@@ -1,0 +1,197 @@
+package nodegroup
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/headroom-eks/headroom/components/iampolicy"
+	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/problem"
+)
+
+// Scaling of a group. EKS accepts 0 <= Min <= Desired <= Max and Max >= 1.
+type Scaling struct {
+	Min, Desired, Max int
+	// IgnoreDesired leaves the desired size to whatever scales the group; Desired is then used only when the group is made.
+	IgnoreDesired bool
+}
+
+// Fixed is the scaling of a group that nothing scales. EKS takes no maximum of 0, so an empty group has 1.
+func Fixed(nodes int) Scaling { return Scaling{Min: nodes, Desired: nodes, Max: max(nodes, 1)} }
+
+// AMIType for the nodes: always AL2023, whose NVIDIA variant brings the driver. AL2 has no images for Kubernetes 1.33 and later
+// (field faults BR-70, BR-71). https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html
+func AMIType(shape pool.Shape) string {
+	arch, variant := "x86_64", "STANDARD"
+	if shape.Architecture == "arm64" {
+		arch = "ARM_64"
+	}
+	if shape.GPUs > 0 {
+		variant = "NVIDIA"
+	}
+	return "AL2023_" + arch + "_" + variant
+}
+
+// rootDevice of AL2023 images. A mapping for another device would add a disk and leave the root as small as it is (field fault BR-67).
+const rootDevice = "/dev/xvda"
+
+const (
+	defaultDiskGiB    = 50
+	defaultGPUDiskGiB = 200 // inference images and models
+)
+
+// maxName is EKS's limit of a node group's name. https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html
+const maxName = 63
+
+// Name of the group: the pool, its zone when it has one of several, and a hash of everything whose change makes EKS replace the group.
+// So a replacement has another name and can be made before the old group goes (field fault BR-88), and a group can be looked up in
+// AWS before the program makes anything. Not in the hash, because they are not known by then: the cluster and the node role, which are
+// replaced only when everything is.
+func (a Args) Name() string {
+	subnets := make([]string, len(a.Subnets))
+	for i, s := range a.Subnets {
+		subnets[i] = s.Zone.Name + " " + s.CIDR
+	}
+	slices.Sort(subnets)
+	h := sha256.New()
+	for _, part := range [][]string{{a.Pool, a.Zone, AMIType(a.Shape), capacityType(a.CapacityType)}, a.InstanceTypes, subnets} {
+		fmt.Fprintf(h, "%q\n", part)
+	}
+	suffix := "-" + hex.EncodeToString(h.Sum(nil))[:8]
+	stem := a.Pool
+	if a.Zone != "" {
+		stem += "-" + a.Zone
+	}
+	return stem[:min(len(stem), maxName-len(suffix))] + suffix
+}
+
+// capacityType in EKS's spelling. A capacity reservation is bought on demand; which one is in the launch template.
+func capacityType(c pool.CapacityType) string {
+	if c == pool.Reserved {
+		return pool.OnDemand.EKS()
+	}
+	return c.EKS()
+}
+
+// nodeLabels are the pool's own and the one that marks it.
+func nodeLabels(poolName string, labels map[string]string) map[string]string {
+	out := map[string]string{pool.PoolLabel: poolName}
+	maps.Copy(out, labels)
+	return out
+}
+
+// instanceTags mark what the group starts. The program's own tags win: realized nodes are counted by them.
+func instanceTags(cluster, poolName string, tags map[string]string) map[string]string {
+	out := map[string]string{"Name": cluster + "-" + poolName}
+	maps.Copy(out, tags)
+	maps.Copy(out, pool.InstanceTags(cluster, poolName))
+	return out
+}
+
+// nodePolicies are what a node itself needs. Pulling images is all it may do with the registry.
+// https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.html
+func nodePolicies(partition string, ssm bool) map[string]string {
+	prefix := "arn:" + partition + ":iam::aws:policy/"
+	policies := map[string]string{
+		"worker": prefix + "AmazonEKSWorkerNodePolicy",
+		"images": prefix + "AmazonEC2ContainerRegistryPullOnly",
+		"cni":    prefix + "AmazonEKS_CNI_Policy",
+	}
+	if ssm {
+		policies["ssm"] = prefix + "AmazonSSMManagedInstanceCore"
+	}
+	return policies
+}
+
+// nodeTrust lets EC2 give the role to instances. China knows EC2 by two names (field fault BR-39).
+func nodeTrust(partition string) (string, error) {
+	services := iampolicy.Strings{"ec2.amazonaws.com"}
+	if partition == "aws-cn" {
+		services = append(services, "ec2.amazonaws.com.cn")
+	}
+	return iampolicy.New(iampolicy.Statement{
+		Principal: iampolicy.Principal{"Service": services},
+		Action:    iampolicy.Strings{"sts:AssumeRole"},
+	}).JSON(iampolicy.TrustLimit)
+}
+
+var (
+	poolName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+	release  = regexp.MustCompile(`^(1\.\d+)\.\d+-\d{8}$`)
+)
+
+func (a Args) withDefaults() Args {
+	if a.CapacityType == "" {
+		a.CapacityType = pool.OnDemand
+	}
+	if a.DiskGiB == 0 {
+		a.DiskGiB = defaultDiskGiB
+		if a.Shape.GPUs > 0 {
+			a.DiskGiB = defaultGPUDiskGiB
+		}
+	}
+	return a
+}
+
+func (a Args) validate() (problems problem.List) {
+	if !poolName.MatchString(a.Pool) {
+		problems.Add("pool", "%q is not a name; use lower-case letters, digits and dashes", a.Pool)
+	}
+	if a.ClusterName == nil || a.Role == nil || a.Role.Arn.OutputState == nil {
+		problems.Add("cluster", "its name and a node role are both needed")
+	}
+	if len(a.Subnets) == 0 {
+		problems.Add("subnets", "there is none; no zone of the network offers the instance type and is among the pool's zones")
+	}
+	if a.Zone != "" && (len(a.Subnets.Zones()) != 1 || a.Subnets.Zones()[0] != a.Zone) {
+		problems.Add("zone", "the group is for %s and its subnets lie in %v", a.Zone, a.Subnets.Zones())
+	}
+	if len(a.InstanceTypes) == 0 || slices.Contains(a.InstanceTypes, "") {
+		problems.Add("instanceTypes", "name at least one, none empty")
+	}
+	if a.Shape.Architecture != "x86_64" && a.Shape.Architecture != "arm64" {
+		problems.Add("shape", "architecture %q has no AL2023 image", a.Shape.Architecture)
+	}
+	if m := release.FindStringSubmatch(a.ReleaseVersion); m == nil {
+		problems.Add("releaseVersion", "%q is not an AL2023 release; pin one like 1.36.3-20260911", a.ReleaseVersion)
+	} else if m[1] != a.KubernetesVersion {
+		problems.Add("releaseVersion", "%s is for Kubernetes %s, the group for %s; pin a release of it", a.ReleaseVersion, m[1], a.KubernetesVersion)
+	}
+	if !slices.Contains(pool.CapacityTypes, a.CapacityType) {
+		problems.Add("capacityType", "%q is unknown; use on-demand, spot or reserved", a.CapacityType)
+	}
+	if (a.CapacityType == pool.Reserved) != strings.HasPrefix(a.ReservationID, "cr-") {
+		problems.Add("reservation", "id %q and capacity type %s do not go together; give both an id and reserved, or neither",
+			a.ReservationID, a.CapacityType)
+	}
+	if a.DiskGiB < 20 {
+		problems.Add("diskGiB", "%d is too small for the image itself; use 20 or more", a.DiskGiB)
+	}
+	problems.Join("", a.Scaling.validate(a.Pool))
+	problems.Join("", pool.ValidateLabels("labels", pool.Fixed, a.Labels))
+	problems.Join("", pool.ValidateTaints("taints", a.Taints))
+	return problems
+}
+
+// validate refuses sizes that EKS refuses minutes later, naming no number (field fault BR-16).
+func (s Scaling) validate(poolName string) (problems problem.List) {
+	at := fmt.Sprintf("pool %q", poolName)
+	if s.Min < 0 {
+		problems.Add(at, "minimum %d is negative", s.Min)
+	}
+	if s.Desired < s.Min {
+		problems.Add(at, "desired size %d is below minimum %d", s.Desired, s.Min)
+	}
+	if s.Desired > s.Max {
+		problems.Add(at, "desired size %d exceeds maximum %d", s.Desired, s.Max)
+	}
+	if s.Max < 1 {
+		problems.Add(at, "maximum %d is below 1, which EKS refuses", s.Max)
+	}
+	return problems
+}

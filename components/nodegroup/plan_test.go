@@ -1,0 +1,103 @@
+package nodegroup_test
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/headroom-eks/headroom/components/network"
+	"github.com/headroom-eks/headroom/components/nodegroup"
+	"github.com/headroom-eks/headroom/components/pool"
+	"pgregory.net/rapid"
+)
+
+// forced are arguments whose every part makes EKS replace the group.
+type forced struct {
+	pool, zone, arch, cidr, instanceType string
+	gpus                                 int
+	capacity                             pool.CapacityType
+}
+
+func (f forced) args() nodegroup.Args {
+	return nodegroup.Args{
+		Pool: f.pool, Zone: f.zone, InstanceTypes: []string{f.instanceType}, CapacityType: f.capacity,
+		Shape:   pool.Shape{Architecture: f.arch, GPUs: f.gpus},
+		Subnets: network.Subnets{{Zone: network.Zone{Name: "us-west-2a"}, CIDR: f.cidr}},
+	}
+}
+
+func draw(t *rapid.T) forced {
+	return forced{
+		pool:         rapid.StringMatching(`[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?`).Draw(t, "pool"),
+		zone:         rapid.SampledFrom([]string{"", "us-west-2a", "us-gov-west-1b"}).Draw(t, "zone"),
+		arch:         rapid.SampledFrom([]string{"x86_64", "arm64"}).Draw(t, "arch"),
+		cidr:         rapid.SampledFrom([]string{"10.0.0.0/19", "10.0.32.0/19"}).Draw(t, "cidr"),
+		instanceType: rapid.SampledFrom([]string{"g6.xlarge", "g6.12xlarge"}).Draw(t, "type"),
+		gpus:         rapid.IntRange(0, 1).Draw(t, "gpus"),
+		capacity:     rapid.SampledFrom([]pool.CapacityType{pool.OnDemand, pool.Spot}).Draw(t, "capacity"),
+	}
+}
+
+var groupName = regexp.MustCompile(`^[0-9A-Za-z][A-Za-z0-9_-]{0,62}$`)
+
+func TestNameIsOneThatEKSTakes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		if name := draw(t).args().Name(); !groupName.MatchString(name) {
+			t.Errorf("name %q", name)
+		}
+	})
+}
+
+// Field fault BR-88: a replacement has another name, and nothing else changes it.
+func TestNameChangesExactlyWhenTheGroupIsReplaced(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := draw(t), draw(t)
+		if (a == b) != (a.args().Name() == b.args().Name()) {
+			t.Errorf("%+v is %s, %+v is %s", a, a.args().Name(), b, b.args().Name())
+		}
+	})
+}
+
+func TestNameDoesNotDependOnWhatIsUpdatedInPlace(t *testing.T) {
+	a := forced{pool: "gpu", arch: "x86_64", instanceType: "g6.xlarge", capacity: pool.Spot}.args()
+	before := a.Name()
+	a.Scaling, a.ReleaseVersion, a.KubernetesVersion = nodegroup.Fixed(3), "1.36.3-20260911", "1.36"
+	a.Labels, a.Taints, a.DiskGiB = map[string]string{"a": "b"}, []pool.Taint{pool.GPUTaint}, 500
+	if after := a.Name(); after != before {
+		t.Errorf("%s became %s", before, after)
+	}
+}
+
+func TestNameDoesNotDependOnTheOrderOfSubnets(t *testing.T) {
+	a := forced{pool: "gpu", arch: "x86_64"}.args()
+	a.Subnets = network.Subnets{{CIDR: "10.0.0.0/19"}, {CIDR: "10.0.32.0/19"}}
+	b := a
+	b.Subnets = network.Subnets{a.Subnets[1], a.Subnets[0]}
+	if a.Name() != b.Name() {
+		t.Errorf("%s and %s", a.Name(), b.Name())
+	}
+}
+
+// Field fault BR-70.
+func TestAMITypeFitsTheNode(t *testing.T) {
+	for want, shape := range map[string]pool.Shape{
+		"AL2023_x86_64_NVIDIA":   {Architecture: "x86_64", GPUs: 1},
+		"AL2023_x86_64_STANDARD": {Architecture: "x86_64"},
+		"AL2023_ARM_64_STANDARD": {Architecture: "arm64"},
+		"AL2023_ARM_64_NVIDIA":   {Architecture: "arm64", GPUs: 2},
+	} {
+		if got := nodegroup.AMIType(shape); got != want {
+			t.Errorf("%+v: %s, want %s", shape, got, want)
+		}
+	}
+}
+
+func TestFixedGroupHasOneSize(t *testing.T) {
+	for nodes, want := range map[int]nodegroup.Scaling{
+		2: {Min: 2, Desired: 2, Max: 2},
+		0: {Min: 0, Desired: 0, Max: 1}, // EKS takes no maximum of 0
+	} {
+		if got := nodegroup.Fixed(nodes); got != want {
+			t.Errorf("%d nodes: %+v, want %+v", nodes, got, want)
+		}
+	}
+}
