@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -207,6 +208,8 @@ func graphOf(resources []policyx.AnalyzerResource) Graph {
 	for _, a := range resources {
 		g.Resources = append(g.Resources, viewOf(a))
 	}
+	// The engine's order is random; a finding must name the same resource each time, since exceptions are made by URN.
+	slices.SortFunc(g.Resources, func(a, b Resource) int { return strings.Compare(a.URN, b.URN) })
 	return g
 }
 

@@ -234,7 +234,7 @@ func TestServedPack(t *testing.T) {
 				found := connect(t, address, nil, map[string]*pulumirpc.PolicyConfig{
 					"gpu-budget": {EnforcementLevel: pulumirpc.EnforcementLevel_MANDATORY, Properties: settings},
 				}).analyze(loadGraph(t))
-				if len(found) != 1 || found[0].PolicyName != "gpu-budget" || !strings.Contains(found[0].Message, "its budget is 14") {
+				if len(found) != 1 || found[0].PolicyName != "gpu-budget" || !strings.Contains(found[0].Message, "budget is 14") {
 					t.Errorf("found %v", found)
 				}
 			})

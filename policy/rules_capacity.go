@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
 // Capacity rules hold the stack's output `capacity` to the stack's own resources.
@@ -167,7 +169,7 @@ func missingScaler(c *Check, g Graph, scaler string) string {
 }
 
 func gpuBudget(c *Check, g Graph) {
-	total, budget := 0, c.Int("maxGpus")
+	total, parts := 0, []string{}
 	for _, p := range g.Pools() {
 		if p.Unread {
 			c.Unknown(p.TypesV)
@@ -188,8 +190,11 @@ func gpuBudget(c *Check, g Graph) {
 		if !c.Known(at, state) {
 			continue
 		}
-		if total += nodes * most; total > budget && total-nodes*most <= budget {
-			c.Violation(at, "with pool %s the environment reaches %d GPUs at maximum, its budget is %d", p.Label.Show(), total, budget)
-		}
+		total += nodes * most
+		parts = append(parts, fmt.Sprintf("pool %s %d", p.Label.Show(), nodes*most))
+	}
+	if budget := c.Int("maxGpus"); total > budget {
+		all := Value{raw: property.New(float64(total)), urn: stackURN(g), path: "GPUs of all pools at maximum"}
+		c.Violation(all, "the environment's budget is %d (%s)", budget, strings.Join(parts, ", "))
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
 var clusterOnly = []string{typeCluster}
@@ -123,6 +125,6 @@ func clusterVersionSupported(c *Check, r Resource) {
 
 func clusterProtected(c *Check, r Resource) {
 	if !r.Protect {
-		c.Violation(Value{urn: r.URN, path: "options.protect"}, "the cluster could be replaced or deleted by an update")
+		c.Violation(Value{raw: property.New(false), urn: r.URN, path: "options.protect"}, "the cluster could be replaced or deleted by an update")
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"regexp"
 	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
 // Naming rules look at names, tags, and at whether the pack was asked at all.
@@ -85,7 +87,8 @@ func namesDistinct(c *Check, g Graph) {
 func packSeesTypes(c *Check, g Graph) {
 	for _, typ := range c.Strings("types") {
 		if c.Seen[typ] == 0 {
-			c.Violation(Value{urn: stackURN(g), path: "(stack)"}, "no resource of type %s was shown to the pack", typ)
+			seen := Value{raw: property.New(0.0), urn: stackURN(g), path: "resources of type " + typ}
+			c.Violation(seen, "the pack was shown none")
 		}
 	}
 }
