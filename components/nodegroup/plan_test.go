@@ -2,6 +2,7 @@ package nodegroup_test
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/headroom-eks/headroom/components/network"
@@ -99,5 +100,14 @@ func TestFixedGroupHasOneSize(t *testing.T) {
 		if got := nodegroup.Fixed(nodes); got != want {
 			t.Errorf("%d nodes: %+v, want %+v", nodes, got, want)
 		}
+	}
+}
+
+func TestLongestNamesOfTwoZonesDiffer(t *testing.T) {
+	long := "gpu-" + strings.Repeat("x", 36)
+	a := forced{pool: long, zone: "us-gov-west-1a", arch: "x86_64"}.args().Name()
+	b := forced{pool: long, zone: "us-gov-west-1b", arch: "x86_64"}.args().Name()
+	if a == b || len(a) > 63 || len(b) > 63 {
+		t.Errorf("%s and %s", a, b)
 	}
 }
