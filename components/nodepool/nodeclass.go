@@ -25,6 +25,8 @@ type Class struct {
 	LocalNVMe bool
 	// Kubelet settings that differ from the AMI's.
 	Kubelet Kubelet
+	// CapacityReservationIDs that the pool may use; needed with capacity type reserved.
+	CapacityReservationIDs []string
 	// Tags of instances, volumes and launch templates, beside the two that mark the pool. Changing one drifts the nodes.
 	Tags map[string]string
 }
@@ -67,6 +69,7 @@ type nodeClassSpec struct {
 	AMISelectorTerms           []map[string]string `json:"amiSelectorTerms"`
 	SubnetSelectorTerms        []any               `json:"subnetSelectorTerms"`
 	SecurityGroupSelectorTerms []any               `json:"securityGroupSelectorTerms"`
+	CapacityReservationTerms   []any               `json:"capacityReservationSelectorTerms,omitempty"`
 	Role                       string              `json:"role,omitempty"`
 	InstanceProfile            string              `json:"instanceProfile,omitempty"`
 	MetadataOptions            metadataOptions     `json:"metadataOptions"`
@@ -103,6 +106,7 @@ func PlanNodeClass(poolName string, class Class, wiring Wiring) (Manifest, error
 		AMISelectorTerms:           []map[string]string{{"alias": class.AMIAlias}},
 		SubnetSelectorTerms:        idTerms(wiring.SubnetIDs),
 		SecurityGroupSelectorTerms: idTerms(wiring.SecurityGroupIDs),
+		CapacityReservationTerms:   idTerms(class.CapacityReservationIDs),
 		Role:                       wiring.Role,
 		InstanceProfile:            wiring.InstanceProfile,
 		// Hop limit 1 keeps pods from the credentials of the node.

@@ -193,6 +193,7 @@ func TestRefusals(t *testing.T) {
 		"weight out of range":                 {func(s *Spec) { s.Weight = 101 }, "weight: 101"},
 		"no taint on GPU nodes":               {func(s *Spec) { s.Taints = nil }, "nvidia.com/gpu=true:NoSchedule"},
 		"only a soft taint on GPU nodes":      {func(s *Spec) { s.Taints = []pool.Taint{{Key: "a", Effect: pool.PreferNoSchedule}} }, "keeps pods without GPUs off"},
+		"a startup taint that stays":          {func(s *Spec) { s.StartupTaints = []pool.Taint{pool.GPUTaint} }, "startupTaints[0] \"nvidia.com/gpu\": it is among the taints too"},
 		"no capacity type":                    {func(s *Spec) { s.CapacityTypes = nil }, "capacityTypes"},
 		"unknown capacity type":               {func(s *Spec) { s.CapacityTypes = []pool.CapacityType{"SPOT"} }, `"SPOT" is unknown`},
 		"restricted label, field fault BR-65": {func(s *Spec) { s.Labels = map[string]string{"app.kubernetes.io/managed-by": "x"} }, "reserved"},

@@ -65,6 +65,12 @@ func Validate(path string, spec Spec) (problems problem.List) {
 	problems.Join("", pool.ValidateLabels(at("labels"), pool.Karpenter, spec.Labels))
 	problems.Join("", pool.ValidateTaints(at("taints"), spec.Taints))
 	problems.Join("", pool.ValidateTaints(at("startupTaints"), spec.StartupTaints))
+	for i, t := range spec.StartupTaints {
+		same := func(other pool.Taint) bool { return other.Key == t.Key && other.Effect == t.Effect }
+		if slices.ContainsFunc(spec.Taints, same) {
+			problems.Add(fmt.Sprintf("%s[%d] %q", at("startupTaints"), i, t.Key), "it is among the taints too, with effect %s; keep one", t.Effect)
+		}
+	}
 	if n := len(spec.Labels) + 9; n > maxRequirements {
 		problems.Add(at("labels"), "%d labels leave no room for requirements; Karpenter takes %d of both together", len(spec.Labels), maxRequirements)
 	}
