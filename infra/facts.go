@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headroom-eks/headroom/capacity"
+	"github.com/headroom-eks/headroom/components/cluster"
+	"github.com/headroom-eks/headroom/components/clusterautoscaler"
 	"github.com/headroom-eks/headroom/components/pool"
 	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/problem"
@@ -22,13 +25,14 @@ type facts struct {
 	Shapes    map[string]pool.Shape // by instance type
 	Offerings map[string][]string   // zones by instance type, sorted
 	Quotas    map[string]quota      // by quota code
-	Subnets   []subnet              // of an existing network, private ones only
+	Subnets   []subnet              // of an existing network
 	VPCCIDR   string                // of an existing network
 	VPCSubnet map[string]string     // VPC of each subnet of an existing network
 
-	LiveVersion string // of the cluster, empty when there is none or it could not be asked
-	LiveAuto    *bool  // whether the live cluster runs Auto Mode, nil when there is none or it could not be asked
-	LiveGroups  map[string]liveGroup
+	LiveVersion string                            // of the cluster, empty when there is none or it could not be asked
+	LiveAuto    *bool                             // whether the live cluster runs Auto Mode, nil when there is none or it could not be asked
+	LiveGroups  map[string]clusterautoscaler.Live // by physical name
+	LiveNodes   map[string]int                    // running instances by pool, asked only when pools are handed over
 
 	MissingAMIs []string // pinned AMI releases that this region does not have
 	SpotRole    *bool    // whether the account has the service-linked role for spot, nil when it could not be asked
@@ -45,38 +49,39 @@ type subnet struct {
 	ID, Zone      string
 	CIDR          string
 	FreeAddresses int
+	Public        bool
 }
-
-type liveGroup struct{ Desired, Min, Max int }
-
-// Service Quotas codes, in vCPUs, per region.
-// https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
-const (
-	quotaOnDemandG = "L-DB2E81BA" // Running On-Demand G and VT instances
-	quotaSpotG     = "L-3819A6DF" // All G and VT Spot Instance Requests
-)
 
 // networkZones are the zones in which nodes can run, sorted.
 func networkZones(env config.Environment, f facts) []string {
 	zones := slices.Clone(env.Network.Zones)
 	for _, s := range f.Subnets {
-		zones = append(zones, s.Zone)
+		if !s.Public {
+			zones = append(zones, s.Zone)
+		}
 	}
 	slices.Sort(zones)
 	return slices.Compact(zones)
 }
 
-// poolZones are the zones of the network that the pool asks for and that offer all its instance types, sorted.
-func poolZones(p config.Pool, env config.Environment, f facts) []string {
-	return slices.DeleteFunc(networkZones(env, f), func(zone string) bool {
-		if len(p.Zones) > 0 && !slices.Contains(p.Zones, zone) {
-			return true
+// poolZones are the zones of the network that the pool asks for and that offer all its instance types, sorted; with an error when there
+// is none. Zones that could not be asked about count as offering: the contract then says that they are not known.
+func poolZones(p config.Pool, env config.Environment, f facts) ([]string, error) {
+	zones := networkZones(env, f)
+	offered := slices.Clone(zones)
+	for _, t := range p.InstanceTypes {
+		if in, asked := f.Offerings[t]; asked {
+			offered = slices.DeleteFunc(offered, func(zone string) bool { return !slices.Contains(in, zone) })
 		}
-		return slices.ContainsFunc(p.InstanceTypes, func(t string) bool {
-			offered, asked := f.Offerings[t]
-			return asked && !slices.Contains(offered, zone)
-		})
-	})
+	}
+	found, _, err := capacity.PoolZones(strings.Join(p.InstanceTypes, ", "), offered, zones, p.Zones)
+	return found, err
+}
+
+// zonesOf a pool that judge has found to have some.
+func zonesOf(p config.Pool, env config.Environment, f facts) []string {
+	zones, _ := poolZones(p, env, f)
+	return zones
 }
 
 // judge reports what AWS's answers refuse.
@@ -86,12 +91,16 @@ func judge(env config.Environment, f facts) (problems problem.List) {
 			problems.Add("network.zones", "this account has no zone %q in %s; it has %s", zone, f.Region, strings.Join(slices.Sorted(maps.Keys(f.ZoneIDs)), ", "))
 		}
 	}
-	for id, vpc := range f.VPCSubnet {
-		if vpc != env.Network.Existing.VPCID {
-			problems.Add("network.existing", "subnet %s belongs to %s, not to %s", id, vpc, env.Network.Existing.VPCID)
+	problems.Join("cluster.", cluster.CheckVersion(f.LiveVersion, env.Cluster.KubernetesVersion))
+	for _, id := range slices.Sorted(maps.Keys(f.VPCSubnet)) {
+		if vpc := f.VPCSubnet[id]; vpc != env.Network.Existing.VPCID {
+			problems.Add("network.existing", "subnet %s belongs to %s, not to %s; name subnets of one VPC", id, vpc, env.Network.Existing.VPCID)
 		}
 	}
-	if zones := networkZones(env, f); env.Network.Existing != nil && len(f.Subnets) == len(env.Network.Existing.PrivateSubnetIDs) && len(zones) < 2 {
+	if existing := env.Network.Existing; existing != nil && (f.VPCCIDR == "" || len(f.Subnets) < len(existing.PrivateSubnetIDs)+len(existing.PublicSubnetIDs)) {
+		problems.Add("network.existing", "the VPC or a subnet could not be read (%s); check the ids and the permission to describe them", strings.Join(f.Unknown, "; "))
+	}
+	if zones := networkZones(env, f); env.Network.Existing != nil && len(f.Subnets) > 0 && len(zones) < 2 {
 		problems.Add("network.existing.privateSubnetIds", "all lie in %s; EKS needs two zones at least", strings.Join(zones, ", "))
 	}
 	for _, ami := range f.MissingAMIs {
@@ -103,6 +112,7 @@ func judge(env config.Environment, f facts) (problems problem.List) {
 	for i, p := range env.Pools {
 		judgePool(fmt.Sprintf("pools[%d] %q", i, p.Name), p, env, f, &problems)
 	}
+	judgeGeneral(env, &problems)
 	if f.SpotRole != nil && !*f.SpotRole && env.UsesSpot() && !env.Spot.CreateServiceLinkedRole {
 		problems.Add("spot", "this account has no service-linked role AWSServiceRoleForEC2Spot, without which no spot instance starts; "+
 			"create it once (aws iam create-service-linked-role --aws-service-name spot.amazonaws.com) or set spot.createServiceLinkedRole: true in one stack of the account")
@@ -136,10 +146,14 @@ func judgePool(at string, p config.Pool, env config.Environment, f facts, proble
 			problems.Add(at+".instanceTypes", "%s has %s GPUs, %s has %s; a gang expects one model, make a pool of each", t, shape.GPUModel, first.InstanceType, first.GPUModel)
 		}
 	}
-	if len(poolZones(p, env, f)) == 0 && len(networkZones(env, f)) > 0 {
-		offered := f.Offerings[p.InstanceTypes[0]]
-		problems.Add(at+".zones", "no zone is left: %s is offered in [%s], the network is in [%s], the pool asks for [%s]",
-			strings.Join(p.InstanceTypes, ", "), strings.Join(offered, " "), strings.Join(networkZones(env, f), " "), strings.Join(p.Zones, " "))
+	if _, err := poolZones(p, env, f); err != nil {
+		problems.Add(at+".zones", "%v", err)
+	}
+	judgeGroups(at, p, env, f, problems)
+	judgeNodePool(at, p, env, f, problems)
+	if n := f.LiveNodes[p.Name]; n > 0 && env.GitOps.NodePools == "manifests" && !env.GitOps.Applied {
+		problems.Add(at, "has %d running nodes, which would be deleted with its NodePool; first run an update with gitOps.nodePools: keep, "+
+			"then apply the manifests and set gitOps.nodePools: manifests with applied: true", n)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headroom-eks/headroom/capacity"
+	"github.com/headroom-eks/headroom/components/clusterautoscaler"
 	"github.com/headroom-eks/headroom/components/pool"
 	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
@@ -22,7 +24,7 @@ import (
 func ask(ctx *pulumi.Context, env config.Environment, provider pulumi.InvokeOption) (facts, error) {
 	f := facts{
 		ZoneIDs: map[string]string{}, Shapes: map[string]pool.Shape{}, Offerings: map[string][]string{},
-		Quotas: map[string]quota{}, VPCSubnet: map[string]string{}, LiveGroups: map[string]liveGroup{},
+		Quotas: map[string]quota{}, VPCSubnet: map[string]string{}, LiveGroups: map[string]clusterautoscaler.Live{}, LiveNodes: map[string]int{},
 	}
 	partition, err := aws.GetPartition(ctx, nil, provider)
 	if err != nil {
@@ -45,6 +47,7 @@ func ask(ctx *pulumi.Context, env config.Environment, provider pulumi.InvokeOpti
 	askLiveCluster(ctx, env, &f, provider)
 	askAMIs(ctx, env, &f, provider)
 	askSpotRole(ctx, env, &f, provider)
+	askLiveNodes(ctx, env, &f, provider)
 	return f, nil
 }
 
@@ -139,22 +142,22 @@ func askNetwork(ctx *pulumi.Context, env config.Environment, f *facts, provider 
 			continue
 		}
 		f.VPCSubnet[id] = answer.VpcId
-		if slices.Contains(existing.PrivateSubnetIDs, id) {
-			f.Subnets = append(f.Subnets, subnet{ID: id, Zone: answer.AvailabilityZone, CIDR: answer.CidrBlock, FreeAddresses: answer.AvailableIpAddressCount})
-		}
+		f.Subnets = append(f.Subnets, subnet{
+			ID: id, Zone: answer.AvailabilityZone, CIDR: answer.CidrBlock, FreeAddresses: answer.AvailableIpAddressCount,
+			Public: slices.Contains(existing.PublicSubnetIDs, id),
+		})
 	}
 }
 
 func askQuotas(ctx *pulumi.Context, env config.Environment, f *facts, provider pulumi.InvokeOption) {
-	codes := map[string]bool{}
+	var codes []string
 	for _, p := range env.Pools {
-		codes[quotaSpotG] = codes[quotaSpotG] || slices.Contains(p.CapacityTypes, pool.Spot)
-		codes[quotaOnDemandG] = codes[quotaOnDemandG] || slices.Contains(p.CapacityTypes, pool.OnDemand) || slices.Contains(p.CapacityTypes, pool.Reserved)
-	}
-	for _, code := range slices.Sorted(maps.Keys(codes)) {
-		if !codes[code] {
-			continue
+		for _, use := range capacity.QuotaUses(p.InstanceTypes[0], 1, p.CapacityTypes) {
+			codes = append(codes, use.Limit)
 		}
+	}
+	slices.Sort(codes)
+	for _, code := range slices.Compact(codes) {
 		answer, err := servicequotas.LookupServiceQuota(ctx, &servicequotas.LookupServiceQuotaArgs{ServiceCode: "ec2", QuotaCode: &code}, provider)
 		if err != nil {
 			f.Quotas[code] = quota{Reason: firstLine(err)}
@@ -201,7 +204,9 @@ func askLiveCluster(ctx *pulumi.Context, env config.Environment, f *facts, provi
 			continue
 		}
 		s := group.ScalingConfigs[0]
-		f.LiveGroups[name] = liveGroup{Desired: s.DesiredSize, Min: s.MinSize, Max: s.MaxSize}
+		f.LiveGroups[name] = clusterautoscaler.Live{
+			Exists: true, Updating: group.Status == "UPDATING", Min: s.MinSize, Max: s.MaxSize, Desired: s.DesiredSize,
+		}
 	}
 }
 
@@ -249,6 +254,23 @@ func askSpotRole(ctx *pulumi.Context, env config.Environment, f *facts, provider
 		f.SpotRole = pulumi.BoolRef(false)
 	default:
 		f.unknown("service-linked role for spot", err)
+	}
+}
+
+// askLiveNodes counts what runs before pools are handed over, since handing over the wrong way deletes it.
+func askLiveNodes(ctx *pulumi.Context, env config.Environment, f *facts, provider pulumi.InvokeOption) {
+	if env.GitOps.NodePools != "manifests" || env.GitOps.Applied || f.LiveVersion == "" {
+		return
+	}
+	for _, p := range env.Pools {
+		answer, err := ec2.GetInstances(ctx, &ec2.GetInstancesArgs{
+			InstanceTags: pool.InstanceTags(env.Cluster.Name, p.Name), InstanceStateNames: []string{"running"},
+		}, provider)
+		if err != nil {
+			f.unknown("running nodes of pool "+p.Name, err)
+			continue
+		}
+		f.LiveNodes[p.Name] = len(answer.Ids)
 	}
 }
 

@@ -34,7 +34,7 @@ type PoolArgs struct {
 type NodePool struct {
 	pulumi.ResourceState
 
-	// Name of the NodePool, known in preview.
+	// Name of the NodePool, known once it is there.
 	Name pulumi.StringOutput
 }
 
@@ -65,14 +65,14 @@ func NewPool(ctx *pulumi.Context, name string, args *PoolArgs, opts ...pulumi.Re
 		// The deletion ends when the last node is gone, and not when the NodePool is.
 		"pulumi.com/deletionPropagationPolicy": pulumi.String("foreground"),
 	}
-	_, err = apply(ctx, name+"-pool", nodePool, annotations, pulumi.Parent(c),
+	made, err := apply(ctx, name+"-pool", nodePool, annotations, pulumi.Parent(c),
 		pulumi.DependsOn([]pulumi.Resource{classResource}), // its nodes need the class until the last is gone
 		pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: deleteTimeout(spec).String()}),
 		pulumi.RetainOnDelete(args.KeepOnDelete))
 	if err != nil {
 		return nil, fmt.Errorf("create NodePool of %s: %w", name, err)
 	}
-	c.Name = pulumi.String(spec.Name).ToStringOutput()
+	c.Name = made.ID().ApplyT(func(pulumi.ID) string { return spec.Name }).(pulumi.StringOutput)
 	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"name": c.Name})
 }
 
@@ -107,7 +107,7 @@ func (a *PoolArgs) wire(spec map[string]any) {
 	spec["tags"] = a.ClusterName.ToStringOutput().ApplyT(func(cluster string) map[string]string { return tags(cluster, name, own) })
 }
 
-func apply(ctx *pulumi.Context, name string, m nodepool.Manifest, annotations pulumi.StringMap, opts ...pulumi.ResourceOption) (pulumi.Resource, error) {
+func apply(ctx *pulumi.Context, name string, m nodepool.Manifest, annotations pulumi.StringMap, opts ...pulumi.ResourceOption) (*apiextensions.CustomResource, error) {
 	metadata := metav1.ObjectMetaArgs{}
 	if text, ok := m.Metadata["name"].(string); ok {
 		metadata.Name = pulumi.String(text)

@@ -76,7 +76,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	release, _ := releaseFor(name, args.KubernetesVersion, args.Release)
+	release, _ := ReleaseFor(name, args.KubernetesVersion, args.Release)
 
 	c := &Controller{}
 	inputs := pulumi.Map{"chart": pulumi.String(release.Chart), "image": pulumi.String(release.Image), "clusterName": args.ClusterName}

@@ -20,7 +20,7 @@ func Validate(path string, args *Args) (problems problem.List) {
 		problems.Add(path, "no arguments were given")
 		return problems
 	}
-	_, release := releaseFor(path, args.KubernetesVersion, args.Release)
+	_, release := ReleaseFor(path, args.KubernetesVersion, args.Release)
 	problems.Join("", release)
 	for _, missing := range []struct {
 		name  string

@@ -37,9 +37,9 @@ func minor(version string) string {
 
 func older(a, b string) bool { return semver.Compare("v"+a, "v"+b) < 0 }
 
-// releaseFor is the release for a cluster's Kubernetes version ("1.36" or "1.36.3"). Override replaces chart and image, both or
+// ReleaseFor is the release for a cluster's Kubernetes version ("1.36" or "1.36.3"). Override replaces chart and image, both or
 // neither; its zero value overrides nothing. A version that is not in the table is refused, nothing near it is taken instead.
-func releaseFor(path, kubernetes string, override Release) (Release, problem.List) {
+func ReleaseFor(path, kubernetes string, override Release) (Release, problem.List) {
 	var problems problem.List
 	m := minor(kubernetes)
 	known, found := releases[m]

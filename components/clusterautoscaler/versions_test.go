@@ -22,7 +22,7 @@ func TestEveryReleaseHasAnImageOfItsKubernetesMinor(t *testing.T) {
 
 func TestPatchVersionOfKubernetesDoesNotMatter(t *testing.T) {
 	for _, version := range []string{"1.36", "1.36.3", "v1.36.1"} {
-		got, problems := releaseFor("ca", version, Release{})
+		got, problems := ReleaseFor("ca", version, Release{})
 		if err := problems.Err(); err != nil || got != releases["1.36"] {
 			t.Errorf("%s: got %v, %v", version, got, err)
 		}
@@ -32,7 +32,7 @@ func TestPatchVersionOfKubernetesDoesNotMatter(t *testing.T) {
 // Field fault BR-08.
 func TestUnknownKubernetesIsRefusedAndFallsBackToNothing(t *testing.T) {
 	for _, version := range []string{"1.33", "1.37", "1.3", "", "latest", "2.0"} {
-		got, problems := releaseFor("ca", version, Release{})
+		got, problems := ReleaseFor("ca", version, Release{})
 		if problems.Err() == nil || got != (Release{}) {
 			t.Errorf("Kubernetes %q: got %v, want a refusal and no release", version, got)
 		}
@@ -57,7 +57,7 @@ func TestReleaseIsReplacedAsAWholeOrNotAtAll(t *testing.T) {
 		"chart older than known":   {Release{Chart: "9.35.0", Image: "v1.36.2"}, "is older than"},
 		"chart that is no version": {Release{Chart: "latest", Image: "v1.36.2"}, "is not a version"},
 	} {
-		got, problems := releaseFor("ca", "1.36", c.override)
+		got, problems := ReleaseFor("ca", "1.36", c.override)
 		err := problems.Err()
 		switch {
 		case c.refusal == "" && (err != nil || got != c.override):

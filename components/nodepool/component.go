@@ -33,7 +33,7 @@ type Args struct {
 type NodePool struct {
 	pulumi.ResourceState
 
-	// Name of the NodePool.
+	// Name of the NodePool, known once it is there.
 	Name pulumi.StringOutput
 }
 
@@ -68,14 +68,14 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		// The deletion ends when the last node is gone, and not when the NodePool is.
 		"pulumi.com/deletionPropagationPolicy": pulumi.String("foreground"),
 	}
-	_, err = apply(ctx, name+"-pool", nodePool, annotations, pulumi.Parent(c),
+	made, err := apply(ctx, name+"-pool", nodePool, annotations, pulumi.Parent(c),
 		pulumi.DependsOn(append([]pulumi.Resource{classResource}, args.Controller...)), // its nodes need the class until the last is gone
 		pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: deleteTimeout(args.Spec).String()}),
 		pulumi.RetainOnDelete(args.KeepOnDelete))
 	if err != nil {
 		return nil, fmt.Errorf("create NodePool of %s: %w", name, err)
 	}
-	c.Name = pulumi.String(args.Spec.Name).ToStringOutput()
+	c.Name = made.ID().ApplyT(func(pulumi.ID) string { return args.Spec.Name }).(pulumi.StringOutput)
 	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"name": c.Name})
 }
 
@@ -120,7 +120,7 @@ func wire(spec map[string]any, args *Args) {
 	}
 }
 
-func apply(ctx *pulumi.Context, name string, m Manifest, annotations pulumi.StringMap, opts ...pulumi.ResourceOption) (pulumi.Resource, error) {
+func apply(ctx *pulumi.Context, name string, m Manifest, annotations pulumi.StringMap, opts ...pulumi.ResourceOption) (*apiextensions.CustomResource, error) {
 	metadata := metav1.ObjectMetaArgs{}
 	if text, ok := m.Metadata["name"].(string); ok {
 		metadata.Name = pulumi.String(text)

@@ -59,6 +59,7 @@ func (e Environment) WithDefaults(stack string) Environment {
 	def(&e.Karpenter.AMIAlias, defaultAMIAlias)
 	def(&e.ClusterAutoscaler.Expander, "least-waste")
 	def(&e.Capacity.ValidFor, "1h")
+	def(&e.GitOps.NodePools, "apply")
 	if e.AutoMode.BuiltInPools == nil { // an empty list is a choice
 		e.AutoMode.BuiltInPools = []string{"system"}
 	}
@@ -138,7 +139,7 @@ func (p Pool) AllLabels() map[string]string {
 
 // Uses tells whether any pool, the general one included, is moved by the scaler.
 func (e Environment) Uses(s pool.Scaler) bool {
-	return e.General != nil && e.General.Scaler == s ||
+	return s == pool.AutoMode && e.AutoMode.Keep || e.General != nil && e.General.Scaler == s ||
 		slices.ContainsFunc(e.Pools, func(p Pool) bool { return p.Scaler == s })
 }
 

@@ -140,8 +140,8 @@ type ClusterAutoscaler struct {
 	// Repository replaces https://kubernetes.github.io/autoscaler.
 	Repository string `json:"repository,omitempty"`
 	// Expander decides which pool grows when several could.
-	Expander string `json:"expander,omitempty" jsonschema:"enum=least-waste,enum=random,enum=most-pods,enum=priority,default=least-waste"`
-	// StartupTaints are removed by a daemon once a node is ready; scaling ignores them.
+	Expander string `json:"expander,omitempty" jsonschema:"enum=least-nodes,enum=least-waste,enum=most-pods,enum=random,default=least-waste"`
+	// StartupTaints, by key, are removed by a daemon once a node is ready; scaling ignores them. Those of the pools are added.
 	StartupTaints []string `json:"startupTaints,omitempty"`
 }
 
@@ -149,6 +149,8 @@ type ClusterAutoscaler struct {
 type AutoMode struct {
 	// BuiltInPools of Auto Mode; [system] when left out, which carries the system pods. An empty list needs the general pool for them.
 	BuiltInPools []string `json:"builtInPools,omitempty" jsonschema:"enum=general-purpose,enum=system"`
+	// Keep leaves Auto Mode on without a pool: its pools go in one update, Auto Mode in the next, or nothing would be left to end their nodes.
+	Keep bool `json:"keep,omitempty" jsonschema:"default=false"`
 	// AllowSwitch permits moving a live cluster into or out of Auto Mode.
 	AllowSwitch bool `json:"allowSwitch,omitempty" jsonschema:"default=false"`
 }
@@ -274,10 +276,11 @@ type ReservedVCPUs struct {
 	Spot     int `json:"spot,omitempty" jsonschema:"default=0"`
 }
 
-// GitOps leaves node pools and classes to someone else.
+// GitOps leaves NodePools and node classes to someone else.
 type GitOps struct {
-	// NodePools gives NodePools and node classes as output `manifests` instead of applying them.
-	NodePools bool `json:"nodePools,omitempty" jsonschema:"default=false"`
-	// Applied confirms that the manifests are applied; until then pools advertise what is realized.
+	// NodePools: "apply" makes them here; "keep" too, but leaves them in the cluster when they leave this program; "manifests" makes none and
+	// gives them as output `manifests`. A live pool moves by way of "keep", in an update of its own, or it would be deleted.
+	NodePools string `json:"nodePools,omitempty" jsonschema:"enum=apply,enum=keep,enum=manifests,default=apply"`
+	// Applied confirms that the manifests are in the cluster; until then pools advertise what is realized.
 	Applied bool `json:"applied,omitempty" jsonschema:"default=false"`
 }

@@ -68,8 +68,9 @@ func (e Environment) Validate() (problems problem.List) {
 	if name := e.Capacity.SSMParameter; name != "" && !strings.HasPrefix(name, "/") {
 		problems.Add("capacity.ssmParameter", "found %q; write a path that starts with /", name)
 	}
-	if e.GitOps.Applied && !e.GitOps.NodePools {
-		problems.Add("gitOps.applied", "has no meaning unless gitOps.nodePools is true; remove it")
+	oneOf("gitOps.nodePools", e.GitOps.NodePools, []string{"apply", "keep", "manifests"}, &problems)
+	if e.GitOps.Applied && e.GitOps.NodePools != "manifests" {
+		problems.Add("gitOps.applied", "has no meaning unless gitOps.nodePools is manifests; remove it")
 	}
 	return problems
 }
@@ -216,7 +217,7 @@ func (e Environment) validateScalers(problems *problem.List) {
 			problems.Add("karpenter.interruptionQueueKeyArn", "found %q; write the ARN of a KMS key", key)
 		}
 	}
-	oneOf("clusterAutoscaler.expander", e.ClusterAutoscaler.Expander, []string{"least-waste", "random", "most-pods", "priority"}, problems)
+	oneOf("clusterAutoscaler.expander", e.ClusterAutoscaler.Expander, []string{"least-nodes", "least-waste", "most-pods", "random"}, problems)
 	for i, name := range e.AutoMode.BuiltInPools {
 		oneOf("autoMode.builtInPools", name, []string{"general-purpose", "system"}, problems)
 		if slices.Contains(e.AutoMode.BuiltInPools[:i], name) {
@@ -226,7 +227,7 @@ func (e Environment) validateScalers(problems *problem.List) {
 	if e.Uses(pool.AutoMode) && len(e.AutoMode.BuiltInPools) == 0 && e.General == nil {
 		problems.Add("autoMode.builtInPools", "is empty and there is no general pool, so system pods have no node; keep system or add the general pool")
 	}
-	if e.GitOps.NodePools && !e.Uses(pool.Karpenter) && !e.Uses(pool.AutoMode) {
+	if e.GitOps.NodePools != "apply" && !e.Uses(pool.Karpenter) && !e.Uses(pool.AutoMode) {
 		problems.Add("gitOps.nodePools", "no pool has NodePools to hand over; remove it or choose scaler karpenter or auto-mode")
 	}
 }
