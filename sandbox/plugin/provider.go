@@ -21,8 +21,7 @@ type Configurer interface {
 
 // provider adapts a Backend to the engine's own Go view of a provider, which brings its marshalling with it.
 //
-// It tells the engine that it takes neither secrets nor resource references nor output values. So the engine hands a backend plain values
-// and itself puts the secret mark back on every property that went in secret; a backend cannot lose one.
+// A backend gets plain values: no secrets, ids in place of resource references. What went in secret comes out secret, see marks.
 type provider struct {
 	sdk.UnimplementedProvider
 	name    string
@@ -35,7 +34,7 @@ func (p *provider) Close() error                             { return nil }
 func (p *provider) SignalCancellation(context.Context) error { return nil }
 
 func (p *provider) Handshake(context.Context, sdk.ProviderHandshakeRequest) (*sdk.ProviderHandshakeResponse, error) {
-	return &sdk.ProviderHandshakeResponse{}, nil
+	return &sdk.ProviderHandshakeResponse{AcceptSecrets: true, AcceptResources: true, AcceptOutputs: true}, nil
 }
 
 func (p *provider) GetPluginInfo(context.Context) (sdk.PluginInfo, error) {
@@ -49,78 +48,81 @@ func (p *provider) GetSchema(context.Context, sdk.GetSchemaRequest) (sdk.GetSche
 func (p *provider) CheckConfig(_ context.Context, req sdk.CheckConfigRequest) (sdk.CheckConfigResponse, error) {
 	resp := sdk.CheckConfigResponse{Properties: req.News}
 	if c, ok := p.backend.(Configurer); ok {
-		resp.Failures = failures(c.CheckConfig(req.News))
+		resp.Failures = failures(c.CheckConfig(plain(req.News)))
 	}
 	return resp, nil
 }
 
 func (p *provider) DiffConfig(_ context.Context, req sdk.DiffConfigRequest) (sdk.DiffConfigResponse, error) {
+	old, new := plain(req.OldInputs), plain(req.NewInputs)
 	if c, ok := p.backend.(Configurer); ok {
-		return detailed(c.DiffConfig(req.OldInputs, req.NewInputs), req.OldInputs, req.NewInputs), nil
+		return detailed(c.DiffConfig(old, new), old, new), nil
 	}
-	changed := Differences(req.OldInputs, req.NewInputs)
-	return detailed(Diff{Changed: changed}, req.OldInputs, req.NewInputs), nil
+	return detailed(Diff{Changed: Differences(old, new)}, old, new), nil
 }
 
 func (p *provider) Configure(_ context.Context, req sdk.ConfigureRequest) (sdk.ConfigureResponse, error) {
 	if c, ok := p.backend.(Configurer); ok {
-		return sdk.ConfigureResponse{}, c.Configure(req.Inputs)
+		return sdk.ConfigureResponse{}, c.Configure(plain(req.Inputs))
 	}
 	return sdk.ConfigureResponse{}, nil
 }
 
 func (p *provider) Check(_ context.Context, req sdk.CheckRequest) (sdk.CheckResponse, error) {
 	inputs, refused, err := p.backend.Check(Request{
-		URN: req.URN, Type: req.Type, Name: req.Name, Inputs: req.News, OldInputs: req.Olds, RandomSeed: req.RandomSeed,
+		URN: req.URN, Type: req.Type, Name: req.Name, Inputs: plain(req.News), OldInputs: plain(req.Olds), RandomSeed: req.RandomSeed,
 	})
-	return sdk.CheckResponse{Properties: inputs, Failures: failures(refused)}, err
+	return sdk.CheckResponse{Properties: marked(inputs, req.News), Failures: failures(refused)}, err
 }
 
 func (p *provider) Diff(_ context.Context, req sdk.DiffRequest) (sdk.DiffResult, error) {
+	old, new := plain(req.OldInputs), plain(req.NewInputs)
 	diff, err := p.backend.Diff(Request{
 		URN: req.URN, Type: req.Type, Name: req.Name, ID: string(req.ID),
-		Inputs: req.NewInputs, OldInputs: req.OldInputs, OldOutputs: req.OldOutputs, IgnoreChanges: req.IgnoreChanges,
+		Inputs: new, OldInputs: old, OldOutputs: plain(req.OldOutputs), IgnoreChanges: req.IgnoreChanges,
 	})
 	if err != nil {
 		return sdk.DiffResult{}, err
 	}
-	return detailed(diff, req.OldInputs, req.NewInputs), nil
+	return detailed(diff, old, new), nil
 }
 
 func (p *provider) Create(_ context.Context, req sdk.CreateRequest) (sdk.CreateResponse, error) {
 	id, outputs, err := p.backend.Create(Request{
-		URN: req.URN, Type: req.Type, Name: req.Name, Inputs: req.Properties, Preview: req.Preview,
+		URN: req.URN, Type: req.Type, Name: req.Name, Inputs: plain(req.Properties), Preview: req.Preview,
 	})
-	return sdk.CreateResponse{ID: resource.ID(id), Properties: outputs}, err
+	return sdk.CreateResponse{ID: resource.ID(id), Properties: marked(outputs, req.Properties)}, err
 }
 
 func (p *provider) Read(_ context.Context, req sdk.ReadRequest) (sdk.ReadResponse, error) {
 	inputs, outputs, found, err := p.backend.Read(Request{
-		URN: req.URN, Type: req.Type, Name: req.Name, ID: string(req.ID), OldInputs: req.Inputs, OldOutputs: req.State,
+		URN: req.URN, Type: req.Type, Name: req.Name, ID: string(req.ID), OldInputs: plain(req.Inputs), OldOutputs: plain(req.State),
 	})
 	if err != nil || !found {
 		return sdk.ReadResponse{}, err // an empty id says that the resource is gone
 	}
-	return sdk.ReadResponse{ReadResult: sdk.ReadResult{ID: req.ID, Inputs: inputs, Outputs: outputs}}, nil
+	return sdk.ReadResponse{ReadResult: sdk.ReadResult{
+		ID: req.ID, Inputs: marked(inputs, req.Inputs), Outputs: marked(outputs, req.State),
+	}}, nil
 }
 
 func (p *provider) Update(_ context.Context, req sdk.UpdateRequest) (sdk.UpdateResponse, error) {
 	outputs, err := p.backend.Update(Request{
 		URN: req.URN, Type: req.Type, Name: req.Name, ID: string(req.ID),
-		Inputs: req.NewInputs, OldInputs: req.OldInputs, OldOutputs: req.OldOutputs,
+		Inputs: plain(req.NewInputs), OldInputs: plain(req.OldInputs), OldOutputs: plain(req.OldOutputs),
 		IgnoreChanges: req.IgnoreChanges, Preview: req.Preview,
 	})
-	return sdk.UpdateResponse{Properties: outputs}, err
+	return sdk.UpdateResponse{Properties: marked(outputs, req.NewInputs)}, err
 }
 
 func (p *provider) Delete(_ context.Context, req sdk.DeleteRequest) (sdk.DeleteResponse, error) {
 	return sdk.DeleteResponse{}, p.backend.Delete(Request{
-		URN: req.URN, Type: req.Type, Name: req.Name, ID: string(req.ID), OldInputs: req.Inputs, OldOutputs: req.Outputs,
+		URN: req.URN, Type: req.Type, Name: req.Name, ID: string(req.ID), OldInputs: plain(req.Inputs), OldOutputs: plain(req.Outputs),
 	})
 }
 
 func (p *provider) Invoke(_ context.Context, req sdk.InvokeRequest) (sdk.InvokeResponse, error) {
-	result, err := p.backend.Invoke(string(req.Tok), req.Args)
+	result, err := p.backend.Invoke(string(req.Tok), plain(req.Args))
 	return sdk.InvokeResponse{Properties: result}, err
 }
 

@@ -58,16 +58,6 @@ func Main(pkg Package) error {
 	})
 }
 
-// Configure overrides what the SDK's server answers: it says that output values are welcome, which would bring secrets and unknowns to the
-// backend in one more form.
-func (s *server) Configure(ctx context.Context, req *pulumirpc.ConfigureRequest) (*pulumirpc.ConfigureResponse, error) {
-	resp, err := s.ResourceProviderServer.Configure(ctx, req)
-	if resp != nil {
-		resp.AcceptOutputs = false
-	}
-	return resp, err
-}
-
 // Diff and DiffConfig say that their diff is a detailed one, which the SDK's server forgets; the engine would ignore it.
 func (s *server) Diff(ctx context.Context, req *pulumirpc.DiffRequest) (*pulumirpc.DiffResponse, error) {
 	return asDetailed(s.ResourceProviderServer.Diff(ctx, req))
