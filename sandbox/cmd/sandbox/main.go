@@ -1,0 +1,179 @@
+// Command sandbox runs the project's program on the real Pulumi engine against a simulated AWS account on this machine: no account, no
+// network, nothing real is touched.
+//
+//	sandbox [-C dir] [-env dev] preview | up | refresh | down | table
+//	sandbox [-C dir] [-env dev] act scale|quota|empty-zone|fill-zone|interrupt|bounds|deny|allow|leftovers|remove ...
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/headroom-eks/headroom/sandbox/run"
+	"github.com/headroom-eks/headroom/sandbox/world"
+)
+
+const usage = `sandbox: the real Pulumi engine, the project's program, and a simulated AWS account. Nothing real is touched.
+
+  sandbox [flags] preview            what an update would do
+  sandbox [flags] up                 update the simulated account, then show the capacity table
+  sandbox [flags] refresh            read the account into the state
+  sandbox [flags] down               destroy everything
+  sandbox [flags] table              show the capacity table of the last update
+  sandbox [flags] act <act> ...      change the account behind the program's back:
+%s
+Flags:
+`
+
+type command struct {
+	project, environment string
+	pack, packConfig     string
+	out                  io.Writer
+	colour               bool
+}
+
+func main() {
+	if err := run.RefuseReal(os.Environ()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	c := command{out: os.Stdout}
+	if info, err := os.Stdout.Stat(); err == nil {
+		c.colour = info.Mode()&os.ModeCharDevice != 0 && os.Getenv("NO_COLOR") == ""
+	}
+	flags := flag.NewFlagSet("sandbox", flag.ContinueOnError)
+	flags.StringVar(&c.project, "C", ".", "project folder, the one with Pulumi.yaml")
+	flags.StringVar(&c.environment, "env", "dev", "environment: the stack file is Pulumi.<env>.yaml")
+	flags.StringVar(&c.pack, "policy-pack", "", "policy pack to enforce: a binary, or a folder with PulumiPolicy.yaml")
+	flags.StringVar(&c.packConfig, "policy-pack-config", "", "configuration file of the policy pack")
+	flags.Usage = func() { fmt.Fprintf(flags.Output(), usage, actUsage()); flags.PrintDefaults() }
+	if err := flags.Parse(os.Args[1:]); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return
+		}
+		os.Exit(2)
+	}
+	if flags.NArg() == 0 {
+		flags.Usage()
+		os.Exit(2)
+	}
+	if err := c.run(ctx, flags.Arg(0), flags.Args()[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "\n%v\n", err)
+		os.Exit(1)
+	}
+}
+
+func (c command) run(ctx context.Context, name string, args []string) error {
+	if name == "act" {
+		w, err := world.Open(filepath.Join(c.home(), "world.json"))
+		if err != nil {
+			return err
+		}
+		said, err := act(w, args)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(c.out, said)
+		return nil
+	}
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments: %s. Flags come before the command", name, strings.Join(args, " "))
+	}
+	operations := map[string]func(*run.Sandbox) (run.Result, error){
+		"preview": func(s *run.Sandbox) (run.Result, error) { return s.Preview(ctx) },
+		"up":      func(s *run.Sandbox) (run.Result, error) { return s.Up(ctx) },
+		"refresh": func(s *run.Sandbox) (run.Result, error) { return s.Refresh(ctx) },
+		"down":    func(s *run.Sandbox) (run.Result, error) { return s.Down(ctx) },
+		"table": func(s *run.Sandbox) (run.Result, error) {
+			outputs, err := s.Outputs(ctx)
+			return run.Result{Outputs: outputs}, err
+		},
+	}
+	operation, known := operations[name]
+	if !known {
+		return fmt.Errorf("%q is no command of the sandbox; see sandbox -h", name)
+	}
+	if name != "table" {
+		fmt.Fprintf(c.out, "sandbox: simulated AWS account, environment %s; nothing real is touched\n", c.environment)
+	}
+	start := time.Now()
+	s, err := run.New(ctx, c.project, c.options())
+	if err != nil {
+		return err
+	}
+	result, err := operation(s)
+	if err != nil {
+		return c.explain(name, err)
+	}
+	if name == "preview" || name == "up" || name == "table" {
+		if err := c.table(result.Outputs); err != nil {
+			return err
+		}
+	}
+	if name == "down" {
+		if err := c.empty(s); err != nil {
+			return err
+		}
+	}
+	if name != "table" {
+		fmt.Fprintf(c.out, "\n%s finished in %s\n", name, time.Since(start).Round(100*time.Millisecond))
+	}
+	return nil
+}
+
+func (c command) home() string { return filepath.Join(c.project, ".sandbox", c.environment) }
+
+func (c command) options() run.Options {
+	o := run.Options{Program: program(), Environment: c.environment, Progress: c.out, Colour: c.colour}
+	if c.pack != "" {
+		// The engine looks from another folder than this one.
+		o.PolicyPacks = []string{absolute(c.pack)}
+		if c.packConfig != "" {
+			o.PolicyPackConfigs = []string{absolute(c.packConfig)}
+		}
+	}
+	return o
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// explain says what to do after a failed operation. What went wrong is on the screen already, where it happened.
+func (c command) explain(name string, err error) error {
+	var failed *run.OperationError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	next := fmt.Sprintf("What was made before the failure stays in the simulated account: correct the cause and run %s again.", name)
+	if name == "preview" {
+		next = "Nothing was changed: correct the cause and preview again."
+	}
+	return fmt.Errorf("%w\n\n%s\nTo forget this environment altogether, delete %s", failed, next, c.home())
+}
+
+// empty tells what is left in the account after everything was destroyed.
+func (c command) empty(s *run.Sandbox) error {
+	var left []string
+	if err := s.World().View(func(state *world.State) error { left = state.Leftovers(); return nil }); err != nil {
+		return err
+	}
+	if len(left) == 0 {
+		fmt.Fprintln(c.out, "\nthe simulated account is empty")
+		return nil
+	}
+	return fmt.Errorf("the stack is gone, but the simulated account still holds, as a real one would:\n  %s\nsandbox act remove <name> removes one", strings.Join(left, "\n  "))
+}
