@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -35,5 +36,230 @@ func TestAFixedPoolPromisesWhatRunsWhateverItsBounds(t *testing.T) {
 	got := allocate(nil, p).Pools[0]
 	if got.Nodes != (Counts{Realized: 1, Maximum: 1, Firm: 1}) || got.BoundBy != NoAutoscaler || got.LargestGang != 1 {
 		t.Errorf("nodes %+v bound by %s, gang %d; want 1 of everything, bound by no-autoscaler", got.Nodes, got.BoundBy, got.LargestGang)
+	}
+}
+
+// Field fault BR-21: the reverse fault, a pool published by its starting size.
+func TestAPoolWithAScalerPromisesWhatItCanReach(t *testing.T) {
+	p := l4("gpu", pool.ClusterAutoscaler, 8, 2)
+	p.PerNode.GPUs = 8
+	got := allocate(nil, p).Pools[0]
+	if got.Nodes != (Counts{2, 8, 8}) || got.GPUs != (Counts{16, 64, 64}) || got.BoundBy != ConfiguredKind {
+		t.Errorf("nodes %+v, GPUs %+v bound by %s; want 2 of 8 nodes and 16 of 64 GPUs, as configured", got.Nodes, got.GPUs, got.BoundBy)
+	}
+}
+
+func TestPoolsShareAQuotaByPriorityAndEachSaysWhoHasTheRest(t *testing.T) {
+	batch, serving := l4("batch", pool.Karpenter, 4, 1), l4("serving", pool.Karpenter, 4, 0)
+	serving.Priority = 10
+	for _, p := range []*PoolFacts{&batch, &serving} {
+		p.Uses = QuotaUses("g6.xlarge", 4, p.CapacityTypes)
+	}
+	// 26 vCPUs, 2 of them for others: six nodes. One runs in batch; serving takes its four; one is left for batch.
+	got := byName(allocate([]SharedLimit{Quotas[0].Limit(26.9, 2)}, batch, serving))
+	if s := got["serving"]; s.Nodes.Maximum != 4 || s.BoundBy != ConfiguredKind {
+		t.Errorf("serving reaches %d bound by %s, want its configured 4", s.Nodes.Maximum, s.BoundBy)
+	}
+	b := got["batch"]
+	if b.Nodes.Maximum != 2 || b.BoundBy != VCPUQuota || b.Ceilings[0].Code != "L-DB2E81BA" {
+		t.Errorf("batch reaches %d bound by %s %s, want 2 by the on-demand quota", b.Nodes.Maximum, b.BoundBy, b.Ceilings[0].Code)
+	}
+	want := "on-demand: 2 nodes fit in 8 of 24 vCPUs at 4 each, the rest is kept for serving (16) (quota of 26 vCPUs, 2 of them assumed to be used by others)"
+	if b.Ceilings[0].Detail != want {
+		t.Errorf("detail\n got %s\nwant %s", b.Ceilings[0].Detail, want)
+	}
+}
+
+func TestAPoolOfSpotAndOnDemandReachesBothQuotasAndOnlyTheOnDemandPartIsFirm(t *testing.T) {
+	p := l4("gpu", pool.Karpenter, 10, 0)
+	p.CapacityTypes = []pool.CapacityType{pool.Spot, pool.OnDemand}
+	p.Uses = QuotaUses("g6.xlarge", 4, p.CapacityTypes)
+	got := allocate([]SharedLimit{Quotas[0].Limit(8, 0), Quotas[1].Limit(12, 0)}, p).Pools[0]
+	if got.Nodes != (Counts{0, 5, 2}) || got.BoundBy != VCPUQuota {
+		t.Errorf("%+v bound by %s, want 5 nodes, 2 of them firm, by the quotas", got.Nodes, got.BoundBy)
+	}
+}
+
+func TestAQuotaThatCannotBeReadLeavesWhatRunsAndKeepsTheRestForThatPool(t *testing.T) {
+	denied, other := l4("denied", pool.Karpenter, 4, 1), l4("other", pool.Karpenter, 4, 0)
+	denied.Uses = append(QuotaUses("g6.xlarge", 4, denied.CapacityTypes), SubnetUses([]string{"us-west-2a"}, 10)...)
+	other.Uses = SubnetUses([]string{"us-west-2a"}, 10)
+	got := byName(allocate([]SharedLimit{Quotas[0].UnknownLimit("AccessDenied"), FreeAddresses("us-west-2a", 50, 0)}, denied, other))
+	d := got["denied"]
+	if d.Nodes != (Counts{1, 1, 1}) || d.BoundBy != Unknown || d.Ceilings[0].Of != VCPUQuota || !strings.Contains(d.Ceilings[0].Detail, "AccessDenied") {
+		t.Errorf("%+v bound by %+v, want the one that runs, by an unknown quota", d.Nodes, d.Ceilings[0])
+	}
+	// The pool may still grow to its configured 4, three more at 10 addresses; that leaves 20.
+	if o := got["other"]; o.Nodes.Maximum != 2 || o.BoundBy != SubnetAddresses {
+		t.Errorf("other reaches %d bound by %s, want 2 by the addresses left", o.Nodes.Maximum, o.BoundBy)
+	}
+}
+
+func TestClusterAutoscalerCannotStartAPoolOfClaimsFromZero(t *testing.T) {
+	for _, c := range []struct{ realized, minimum, maximum int }{{0, 0, 0}, {0, 1, 0}, {1, 1, 4}, {2, 0, 2}} {
+		p := l4("gpu", pool.ClusterAutoscaler, 4, c.realized)
+		p.DeviceMode = pool.DRA
+		fromZero, ceiling := Wake(WakeFacts{Scaler: p.Scaler, DeviceMode: pool.DRA, ScalerVersion: "1.36.1", KubernetesVersion: "1.36",
+			MinNodeCount: c.minimum, Realized: p.Realized})
+		if ceiling != nil {
+			p.Ceilings = append(p.Ceilings, *ceiling)
+		}
+		if got := allocate(nil, p).Pools[0]; fromZero || got.Nodes.Maximum != c.maximum {
+			t.Errorf("minimum %d, %d run: reaches %d, want %d (field fault BR-11)", c.minimum, c.realized, got.Nodes.Maximum, c.maximum)
+		}
+	}
+}
+
+func TestTenGPUsOnFourGPUNodesAreTwoNodes(t *testing.T) {
+	p := l4("gpu", pool.Karpenter, 0, 0)
+	p.InstanceTypes, p.PerNode = []string{"g6.12xlarge"}, PerNode{VCPUs: 48, MemoryMiB: 196608, GPUs: 4}
+	p.Ceilings = []Bound{ConfiguredCeiling(pool.Karpenter, false, Configured{Limits: &Limits{GPUs: 10}}, p.PerNode)}
+	got := allocate(nil, p).Pools[0]
+	if got.Nodes.Maximum != 2 || got.GPUs.Maximum != 8 || got.Ceilings[0].Detail != "limit of 10 GPUs at 4 each" {
+		t.Errorf("%d nodes, %d GPUs, %q; want 2 nodes and 8 GPUs", got.Nodes.Maximum, got.GPUs.Maximum, got.Ceilings[0].Detail)
+	}
+}
+
+// Field fault BR-24.
+func TestALoweredLimitShowsMoreRealizedThanMaximumAndSaysWhy(t *testing.T) {
+	got := allocate(nil, l4("gpu", pool.Karpenter, 1, 4)).Pools[0]
+	if got.Nodes != (Counts{4, 1, 1}) || got.LargestGang != 1 || len(got.Notes) != 1 {
+		t.Errorf("%+v, gang %d, notes %q; want 4 realized, maximum 1, and a note", got.Nodes, got.LargestGang, got.Notes)
+	}
+}
+
+func TestFreeAddressesBoundWhatFitsBesideTheNodesThatRun(t *testing.T) {
+	p := l4("gpu", pool.Karpenter, 9, 2)
+	p.Uses = SubnetUses([]string{"us-west-2a", "us-west-2b"}, 30)
+	got := allocate([]SharedLimit{FreeAddresses("us-west-2a", 40, 0), FreeAddresses("us-west-2b", 75, 5)}, p).Pools[0]
+	if got.Nodes.Maximum != 5 || got.BoundBy != SubnetAddresses {
+		t.Errorf("reaches %d bound by %s; want 2 that run, 1 more in 40 addresses and 2 in 70", got.Nodes.Maximum, got.BoundBy)
+	}
+}
+
+func TestAGangTiedToAZoneIsAsLargeAsTheBestZone(t *testing.T) {
+	p := l4("gpu", pool.Karpenter, 9, 2)
+	p.Uses = SubnetUses([]string{"us-west-2a", "us-west-2b"}, 30)
+	limits := []SharedLimit{FreeAddresses("us-west-2a", 40, 0), FreeAddresses("us-west-2b", 70, 0)}
+	if got := allocate(limits, p).Pools[0]; got.LargestGang != 5 {
+		t.Errorf("gang of %d over all zones, want the maximum, 5", got.LargestGang)
+	}
+	p.TiedToZone = true
+	if got := allocate(limits, p).Pools[0]; got.LargestGang != 3 {
+		t.Errorf("gang of %d in one zone, want 3: two that run and one that fits in us-west-2a", got.LargestGang)
+	}
+	p.Ceilings[0].Nodes = 4
+	p.Realized.Nodes[Place{"us-west-2a", pool.OnDemand}] = 0
+	p.Realized.Nodes[Place{"us-west-2b", pool.OnDemand}] = 1
+	limits[0].Amount = 900
+	if got := allocate(limits, p).Pools[0]; got.LargestGang != 3 {
+		t.Errorf("gang of %d, want 3: the fourth node runs in the other zone", got.LargestGang)
+	}
+}
+
+func TestAReservationEndsAndTheDocumentWithIt(t *testing.T) {
+	p := l4("gpu", pool.Karpenter, 9, 0)
+	p.CapacityTypes = []pool.CapacityType{pool.Reserved}
+	facts := ReservationFacts{ID: "cr-1", Count: 4, End: nine.Add(20 * time.Minute), Checked: true, Active: true, Instances: 3}
+	configured := p.Ceilings
+	p.Ceilings = append(configured, ReservationCeiling(facts, nine))
+	doc := allocate(nil, p)
+	if got := doc.Pools[0]; got.Nodes != (Counts{0, 3, 3}) || got.BoundBy != Reservation || !doc.ValidUntil.Equal(facts.End) {
+		t.Errorf("%+v bound by %s until %s; want 3 firm by the reservation until its end", got.Nodes, got.BoundBy, doc.ValidUntil)
+	}
+	p.Ceilings = append(configured, ReservationCeiling(facts, facts.End))
+	got := Allocate(Input{Now: facts.End, ValidFor: time.Hour, Pools: []PoolFacts{p}})
+	if got.Pools[0].Nodes.Maximum != 0 || !got.ValidUntil.Equal(facts.End.Add(time.Hour)) {
+		t.Errorf("reaches %d until %s; want 0 once the reservation ended, and the usual hour", got.Pools[0].Nodes.Maximum, got.ValidUntil)
+	}
+}
+
+func TestAPoolWhoseNodesCannotBeCountedPromisesNothingAndHidesNoOther(t *testing.T) {
+	lost, other := l4("lost", pool.Karpenter, 4, 3), l4("other", pool.Karpenter, 4, 1)
+	lost.Realized.Unknown = "UnauthorizedOperation"
+	got := byName(allocate(nil, lost, other))
+	if l := got["lost"]; l.Nodes != (Counts{}) || l.BoundBy != Unknown || l.Ceilings[0].Of != RealizedCount || !strings.Contains(l.Error, "Unauthorized") {
+		t.Errorf("%+v bound by %+v, error %q; want nothing and the reason", l.Nodes, l.Ceilings[0], l.Error)
+	}
+	if o := got["other"]; o.Nodes.Maximum != 4 || o.Error != "" {
+		t.Errorf("other reaches %d, error %q; want 4 (field fault BR-91)", o.Nodes.Maximum, o.Error)
+	}
+	// Where they share a quota that counts running nodes, nobody knows what is left of it.
+	lost.Uses, other.Uses = QuotaUses("g6.xlarge", 4, lost.CapacityTypes), QuotaUses("g6.xlarge", 4, other.CapacityTypes)
+	if o := byName(allocate([]SharedLimit{Quotas[0].Limit(400, 0)}, lost, other))["other"]; o.Nodes.Maximum != 1 || o.BoundBy != Unknown {
+		t.Errorf("other reaches %d bound by %s; want the one that runs, unknown", o.Nodes.Maximum, o.BoundBy)
+	}
+}
+
+func TestAPoolThatOneLimitHoldsTakesNoMoreOfAnother(t *testing.T) {
+	a, b := l4("a", pool.Karpenter, 9, 0), l4("b", pool.Karpenter, 9, 0)
+	a.Uses = append(QuotaUses("g6.xlarge", 4, a.CapacityTypes), SubnetUses([]string{"us-west-2a"}, 10)...)
+	b.Uses = SubnetUses([]string{"us-west-2a"}, 10)
+	got := byName(allocate([]SharedLimit{Quotas[0].Limit(8, 0), FreeAddresses("us-west-2a", 90, 0)}, a, b))
+	if got["a"].Nodes.Maximum != 2 || got["b"].Nodes.Maximum != 7 {
+		t.Errorf("a reaches %d, b %d; want 2 by the quota, and the other 7", got["a"].Nodes.Maximum, got["b"].Nodes.Maximum)
+	}
+}
+
+// Doubt about a pool must not become another pool's gain two limits further on.
+func TestDoubtTravelsAlongTheLimitsThatPoolsShare(t *testing.T) {
+	pools := []PoolFacts{l4("1-doubtful", pool.Karpenter, 1, 0), l4("2-shares-quota", pool.Karpenter, 8, 0), l4("3-shares-zone", pool.Karpenter, 9, 0), l4("4-shares-spot", pool.Karpenter, 9, 0)}
+	od, spot := []pool.CapacityType{pool.OnDemand}, []pool.CapacityType{pool.Spot}
+	zone := SubnetUses([]string{"us-west-2a"}, 1)
+	pools[0].Uses = QuotaUses("g6.xlarge", 1, od)
+	pools[1].Uses = append(QuotaUses("g6.xlarge", 1, od), zone...)
+	pools[2].CapacityTypes, pools[2].Uses = spot, append(QuotaUses("g6.xlarge", 1, spot), zone...)
+	pools[3].CapacityTypes, pools[3].Uses = spot, QuotaUses("g6.xlarge", 1, spot)
+	limits := []SharedLimit{Quotas[0].Limit(8, 0), Quotas[1].Limit(10, 0), FreeAddresses("us-west-2a", 10, 0)}
+	before := byName(allocate(limits, pools...))
+	pools[0].Ceilings = []Bound{{Kind: ConfiguredKind, Unknown: "denied"}}
+	after := byName(allocate(limits, pools...))
+	for name := range before {
+		if after[name].Nodes.Maximum > before[name].Nodes.Maximum {
+			t.Errorf("%s rose from %d to %d", name, before[name].Nodes.Maximum, after[name].Nodes.Maximum)
+		}
+	}
+}
+
+func TestAPoolThatIsNotAdvertisedIsChargedWhatItMayTake(t *testing.T) {
+	general, gpu := l4("general", pool.Karpenter, 0, 1), l4("gpu", pool.Karpenter, 9, 0)
+	general.Advertised, general.Priority = false, 1
+	general.Ceilings = []Bound{ConfiguredCeiling(pool.Karpenter, false, Configured{Limits: &Limits{VCPUs: 16}}, PerNode{VCPUs: 2})}
+	general.Uses, gpu.Uses = SubnetUses([]string{"us-west-2a"}, 10), SubnetUses([]string{"us-west-2a"}, 10)
+	got := byName(allocate([]SharedLimit{FreeAddresses("us-west-2a", 100, 0)}, general, gpu))
+	if g := got["general"]; g.Nodes.Maximum != 1 || g.BoundBy != NotAdvertised || g.LargestGang != 0 {
+		t.Errorf("general promises %d bound by %s, gang %d; want only what runs", g.Nodes.Maximum, g.BoundBy, g.LargestGang)
+	}
+	if got["gpu"].Nodes.Maximum != 3 {
+		t.Errorf("gpu reaches %d; want 3: the general pool may make seven more nodes", got["gpu"].Nodes.Maximum)
+	}
+}
+
+func TestASurgeIsKeptBackFromOthersAndNotAdvertised(t *testing.T) {
+	soft, other := l4("a-soft", pool.Karpenter, 2, 0), l4("b-other", pool.Karpenter, 9, 0)
+	soft.SurgeNodes = SurgeNodes(2, 10, 0)
+	soft.Uses, other.Uses = QuotaUses("g6.xlarge", 4, soft.CapacityTypes), QuotaUses("g6.xlarge", 4, other.CapacityTypes)
+	got := byName(allocate([]SharedLimit{Quotas[0].Limit(20, 0)}, soft, other))
+	if got["a-soft"].Nodes.Maximum != 2 || got["b-other"].Nodes.Maximum != 2 {
+		t.Errorf("soft reaches %d, other %d; want 2 and 2 of 5 nodes, one kept back", got["a-soft"].Nodes.Maximum, got["b-other"].Nodes.Maximum)
+	}
+}
+
+func TestNonsenseLowersThePromiseAndNeverPanics(t *testing.T) {
+	p := l4("gpu", pool.Karpenter, 4, 1)
+	p.Uses = []Use{{Limit: "nobody listed it", CostPerNode: 1}}
+	if got := allocate(nil, p).Pools[0]; got.Nodes.Maximum != 1 || got.BoundBy != Unknown {
+		t.Errorf("a use of an unlisted limit: reaches %d bound by %s; want what runs", got.Nodes.Maximum, got.BoundBy)
+	}
+	p.Uses, p.Ceilings = nil, nil
+	if got := allocate(nil, p).Pools[0]; got.Nodes.Maximum != 1 || got.BoundBy != Unknown {
+		t.Errorf("no ceiling at all: reaches %d bound by %s; want what runs", got.Nodes.Maximum, got.BoundBy)
+	}
+	p.Ceilings = []Bound{{Kind: ConfiguredKind, Nodes: -3}}
+	if got := allocate(nil, p).Pools[0]; got.Nodes.Maximum != 0 {
+		t.Errorf("a negative ceiling: reaches %d, want 0", got.Nodes.Maximum)
+	}
+	if got := Allocate(Input{}); len(got.Pools) != 0 || got.Pools == nil {
+		t.Errorf("no pools: %v, want an empty list", got.Pools)
 	}
 }
