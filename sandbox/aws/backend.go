@@ -97,7 +97,13 @@ func (b *Backend) Create(r plugin.Request) (string, resource.PropertyMap, error)
 	in := fromProperties(r.Inputs)
 	if r.Preview {
 		var out obj
-		err := b.view(func(s *world.State) error { out = row.planned(s, in); return nil })
+		err := b.view(func(s *world.State) error {
+			out = row.planned(s, in)
+			if row.plan != nil {
+				return row.plan(nil, in)
+			}
+			return nil
+		})
 		return "", toProperties(out), err
 	}
 	c := &call{row: row, res: &world.Resource{Type: string(r.Type), URN: string(r.URN)}, in: in}
@@ -214,7 +220,13 @@ func (b *Backend) Diff(r plugin.Request) (plugin.Diff, error) {
 	if err != nil {
 		return plugin.Diff{}, err
 	}
-	return row.diff(fromProperties(r.OldInputs), fromProperties(r.OldOutputs), fromProperties(r.Inputs), r.IgnoreChanges), nil
+	outputs, in := fromProperties(r.OldOutputs), fromProperties(r.Inputs)
+	if row.plan != nil {
+		if err := row.plan(outputs, in); err != nil {
+			return plugin.Diff{}, fmt.Errorf("planning %s (%s): %w", r.Type, r.ID, err)
+		}
+	}
+	return row.diff(fromProperties(r.OldInputs), outputs, in, r.IgnoreChanges), nil
 }
 
 // Check validates what the provider validates before it calls AWS, and gives the thing its physical name.

@@ -47,13 +47,17 @@ func (row *row) diff(old, outputs, new obj, ignored []string) (diff plugin.Diff)
 
 func (row *row) replacing(path string, old, new obj) bool {
 	for _, r := range words(row.replaces) {
-		conditional := strings.HasPrefix(r, "?") // only a change of a value that was there replaces
-		r = strings.TrimPrefix(r, "?")
+		condition := r[0]
+		r = strings.TrimLeft(r, "?-")
 		if !within(path, r) && !within(r, path) {
 			continue
 		}
 		before, after := at(old, r), at(new, r)
-		if same(before, after) || conditional && len(before) == 0 {
+		block, _, nested := strings.Cut(r, ".")
+		switch {
+		case same(before, after),
+			condition == '?' && (len(before) == 0 || nested && !has(new, block)), // nothing was there, or the whole block goes
+			condition == '-' && (len(before) == 0 || len(after) > 0):
 			continue
 		}
 		return true

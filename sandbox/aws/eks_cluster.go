@@ -28,7 +28,7 @@ func init() {
 		inputs: "accessConfig bootstrapSelfManagedAddons computeConfig defaultAddonsToRemoves enabledClusterLogTypes encryptionConfig forceUpdateVersion kubernetesNetworkConfig name outpostConfig remoteNetworkConfig roleArn " +
 			"storageConfig upgradePolicy version vpcConfig zonalShiftConfig",
 		required: "roleArn vpcConfig",
-		replaces: "name roleArn accessConfig.bootstrapClusterCreatorAdminPermissions bootstrapSelfManagedAddons ?encryptionConfig kubernetesNetworkConfig.ipFamily kubernetesNetworkConfig.serviceIpv4Cidr ?computeConfig.nodeRoleArn",
+		replaces: "name roleArn accessConfig.bootstrapClusterCreatorAdminPermissions bootstrapSelfManagedAddons -encryptionConfig kubernetesNetworkConfig.ipFamily kubernetesNetworkConfig.serviceIpv4Cidr ?computeConfig.nodeRoleArn",
 		name:     naming{property: "name", auto: true, min: 1, max: 100, pattern: regexp.MustCompile(`^[0-9A-Za-z][A-Za-z0-9\-_]*$`), says: "begin with a letter or digit; letters, digits, - and _"},
 		enums: map[string]string{
 			"accessConfig.authenticationMode": "API API_AND_CONFIG_MAP CONFIG_MAP", "upgradePolicy.supportType": "STANDARD EXTENDED",
@@ -53,7 +53,7 @@ func init() {
 			"createdAt": "2026-01-01T00:00:00Z", "platformVersion": "eks.1", "status": "ACTIVE",
 			"endpoint": "https://{random}.gr7.{region}.eks.{dns}", "issuer": "https://oidc.eks.{region}.{dns}/id/{random}",
 		},
-		check:    checkClusterInputs,
+		check: checkClusterInputs, plan: planAutoMode,
 		onCreate: createCluster, onUpdate: updateCluster, onDelete: deleteCluster,
 	})
 }
@@ -144,25 +144,41 @@ func merged(defaults, given any) obj {
 // autoMode tells whether the cluster's outputs have Auto Mode on.
 func autoMode(out obj) bool { return truth(out, "computeConfig.enabled") }
 
-// checkAutoMode: the three capabilities move together (field fault BR-82).
+// planAutoMode: the three capabilities move together (field fault BR-82). Block kubernetesNetworkConfig left out keeps what the state has,
+// so leaving all three out does not switch Auto Mode off: the provider refuses it.
+// https://github.com/hashicorp/terraform-provider-aws/issues/40582
+func planAutoMode(outputs, in obj) error {
+	network := in
+	if !has(in, "kubernetesNetworkConfig.elasticLoadBalancing") {
+		network = outputs
+	}
+	compute, storage, balancing := one(in, "computeConfig.enabled"), one(in, "storageConfig.blockStorage.enabled"), one(network, "kubernetesNetworkConfig.elasticLoadBalancing.enabled")
+	if isUnknown(compute) || isUnknown(storage) || isUnknown(balancing) {
+		return nil
+	}
+	if (compute == true) != (storage == true) || (compute == true) != (balancing == true) {
+		return fmt.Errorf("compute_config.enabled, kubernetes_networking_config.elastic_load_balancing.enabled, and storage_config.block_storage.enabled must all be set to either true or false")
+	}
+	return nil
+}
+
+// checkAutoMode refuses what EKS refuses of a cluster with Auto Mode. Node role and pools of one that is switched off do not matter.
 func (c *call) checkAutoMode() error {
-	compute, storage := autoMode(c.out), truth(c.out, "storageConfig.blockStorage.enabled")
-	balancing := truth(c.out, "kubernetesNetworkConfig.elasticLoadBalancing.enabled")
-	if compute != storage || compute != balancing {
-		return fmt.Errorf("InvalidParameterException: For EKS Auto Mode, please ensure that all required configs, including computeConfig, kubernetesNetworkConfig, and blockStorage are all either fully enabled or fully disabled.")
+	if !autoMode(c.out) {
+		return nil
 	}
 	roleARN := str(c.out, "computeConfig.nodeRoleArn")
 	pools := list(c.out, "computeConfig.nodePools")
 	switch {
-	case compute && c.old == nil && truth(c.out, "bootstrapSelfManagedAddons"):
+	case c.old == nil && truth(c.out, "bootstrapSelfManagedAddons"):
 		return fmt.Errorf("InvalidParameterException: bootstrapSelfManagedAddons must be false if EKS Auto Mode is enabled")
 	case roleARN != "" && len(pools) == 0:
 		return fmt.Errorf("InvalidParameterException: When Compute Config nodeRoleArn is not null or empty, nodePool value(s) must be provided.")
-	case compute && len(pools) > 0 && roleARN == "":
-		return fmt.Errorf("InvalidParameterException: When Compute Config nodePools is not empty, nodeRoleArn must be provided.")
-	case compute && len(slices.Compact(slices.Sorted(slices.Values(texts(pools))))) != len(pools):
+	case len(pools) > 0 && roleARN == "":
+		return fmt.Errorf("InvalidParameterException: When Compute Config nodeRoleArn is null or empty, nodePool list cannot be populated.")
+	case len(slices.Compact(slices.Sorted(slices.Values(texts(pools))))) != len(pools):
 		return fmt.Errorf("InvalidParameterException: duplicate values in Compute Config nodePools")
-	case compute && str(c.out, "accessConfig.authenticationMode") == "CONFIG_MAP":
+	case str(c.out, "accessConfig.authenticationMode") == "CONFIG_MAP":
 		return fmt.Errorf("InvalidParameterException: EKS Auto Mode requires the cluster's authentication mode to be API or API_AND_CONFIG_MAP")
 	}
 	if roleARN != "" {
@@ -262,6 +278,12 @@ func updateCluster(c *call) error {
 		case was:
 			c.set(k, merged(before, c.in[k]))
 		}
+	}
+	if has(c.old, "computeConfig") && !has(c.in, "computeConfig") {
+		return fmt.Errorf("InvalidParameterException: The type for cluster update was not provided.")
+	}
+	if has(c.old, "encryptionConfig") {
+		c.set("encryptionConfig", c.old["encryptionConfig"]) // cannot be changed; the provider does not even try
 	}
 	from, to := str(c.res.Outputs, "version"), str(c.out, "version")
 	if !has(c.in, "version") {

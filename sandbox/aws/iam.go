@@ -117,7 +117,8 @@ func init() {
 	register("aws:iam/serviceLinkedRole:ServiceLinkedRole", row{
 		service: "iam", create: "iam:CreateServiceLinkedRole", read: "iam:GetRole", update: "iam:UpdateRoleDescription", delete: "iam:DeleteServiceLinkedRole",
 		inputs: "awsServiceName customSuffix description", required: "awsServiceName", replaces: "awsServiceName customSuffix", tagged: true,
-		id: "arn:{partition}:iam::{account}:role/aws-service-role/{awsServiceName}/{roleName}", arn: "{id}", computed: map[string]string{
+		id: "arn:{partition}:iam::{account}:role/aws-service-role/{awsServiceName}/{roleName}", arn: "{id}",
+		exists: "InvalidInput: Service role name {roleName} has been taken in this account, please try a different suffix.", computed: map[string]string{
 			"name": "{roleName}", "path": "/aws-service-role/{awsServiceName}/", "uniqueId": "AROA{random}", "createDate": "2026-01-01T00:00:00Z",
 		},
 		derive: func(_ *world.State, in obj) (obj, error) {

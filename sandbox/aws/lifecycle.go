@@ -75,6 +75,11 @@ func (c *call) make() error {
 	if err := row.refused(c.in); err != nil {
 		return err
 	}
+	if row.plan != nil {
+		if err := row.plan(nil, c.in); err != nil {
+			return err
+		}
+	}
 	refs, err := c.resolve()
 	if err != nil {
 		return err

@@ -16,10 +16,9 @@ type row struct {
 
 	inputs   string // every input property there is
 	required string
-	replaces string // paths whose change forces a replacement
-	lists    string // paths of lists whose order counts; all others are sets
-	json     string // paths of JSON documents: compared by meaning
-	docs     map[string]docKind
+	replaces string            // paths whose change forces a replacement; with ? only a change of a value that was there, with - only its removal
+	lists    string            // paths of lists whose order counts; all others are sets
+	json     string            // paths of JSON documents: compared by meaning
 	enums    map[string]string // path -> allowed words
 	ranges   map[string][2]int
 	defaults obj // what AWS fills in for inputs left out
@@ -37,6 +36,7 @@ type row struct {
 	inUse  string // error when a blocking reference is left at deletion; template over outputs and {user}
 
 	check       func(in obj, fail func(path, reason string)) // what the provider refuses at plan time
+	plan        func(outputs, in obj) error                  // the same, for what depends on the outputs in state; nil at creation
 	onCreate    func(*call) error                            // after the generic part; may set outputs and change the world
 	onUpdate    func(*call) error
 	onRead      func(*call) error // brings live values into inputs and outputs
