@@ -129,7 +129,8 @@ func policies(args *Args) map[string]pulumi.StringInput {
 			key = args.Queue.KMSKeyArn
 		}
 	}
-	version, withQueue, known := args.Version, args.Queue != nil, Facts{Partition: args.Partition, Region: args.Settings.Region, AccountID: args.AccountID}
+	version, withQueue := args.Version, args.Queue != nil
+	known := Facts{Partition: args.Partition, Region: args.Settings.Region, AccountID: args.AccountID}
 	rendered := pulumi.All(args.ClusterName, args.NodeRoleArn, queue, key).ApplyT(func(v []any) (map[string]string, error) {
 		f := known
 		f.Cluster, _ = v[0].(string)

@@ -55,7 +55,8 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	wire(class.Spec, args)
 	// The controller finishes the deletion of a node class and of the nodes of a pool, so it must outlive both (field fault BR-86);
 	// its charts bring the definitions of both kinds (field fault BR-55).
-	classResource, err := apply(ctx, name+"-class", class, nil, pulumi.Parent(c), pulumi.DependsOn(args.Controller), pulumi.RetainOnDelete(args.KeepOnDelete))
+	classResource, err := apply(ctx, name+"-class", class, nil,
+		pulumi.Parent(c), pulumi.DependsOn(args.Controller), pulumi.RetainOnDelete(args.KeepOnDelete))
 	if err != nil {
 		return nil, fmt.Errorf("create node class of %s: %w", name, err)
 	}
@@ -112,7 +113,9 @@ func wire(spec map[string]any, args *Args) {
 	spec["subnetSelectorTerms"] = args.SubnetIDs.ToStringArrayOutput().ApplyT(terms)
 	spec["securityGroupSelectorTerms"] = args.SecurityGroupIDs.ToStringArrayOutput().ApplyT(terms)
 	poolName, own := args.Spec.Name, args.Class.Tags
-	spec["tags"] = args.ClusterName.ToStringOutput().ApplyT(func(cluster string) map[string]string { return tags(cluster, poolName, own) })
+	spec["tags"] = args.ClusterName.ToStringOutput().ApplyT(func(cluster string) map[string]string {
+		return tags(cluster, poolName, own)
+	})
 	if args.RoleName != nil {
 		spec["role"] = args.RoleName
 	} else {

@@ -154,9 +154,14 @@ func tags(cluster, poolName string, own map[string]string) map[string]string {
 var (
 	amiAlias          = regexp.MustCompile(`^al2023@v[0-9]{8}$`)
 	reservable        = []string{"cpu", "memory", "ephemeral-storage", "pid"}
-	evictionSignals   = []string{"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "pid.available"}
-	reservedTags      = []string{"karpenter.sh/nodepool", "karpenter.sh/nodeclaim", "karpenter.sh/managed-by", "karpenter.k8s.aws/ec2nodeclass", "eks:eks-cluster-name"}
 	reservedTagStarts = []string{"kubernetes.io/cluster", "aws:"}
+
+	evictionSignals = []string{
+		"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "pid.available",
+	}
+	reservedTags = []string{
+		"karpenter.sh/nodepool", "karpenter.sh/nodeclaim", "karpenter.sh/managed-by", "karpenter.k8s.aws/ec2nodeclass", "eks:eks-cluster-name",
+	}
 )
 
 const maxVolumeGiB = 16384 // of gp3
@@ -177,7 +182,8 @@ func ValidateClass(path string, class Class) (problems problem.List) {
 // ValidateTags reports the tags that Karpenter and AWS keep for themselves (field fault BR-66), and those that pools are counted by.
 func ValidateTags(path string, tags map[string]string) (problems problem.List) {
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
-		reserved := slices.Contains(reservedTags, key) || slices.ContainsFunc(reservedTagStarts, func(p string) bool { return strings.HasPrefix(key, p) })
+		starts := func(reserved string) bool { return strings.HasPrefix(key, reserved) }
+		reserved := slices.Contains(reservedTags, key) || slices.ContainsFunc(reservedTagStarts, starts)
 		switch {
 		case key == "":
 			problems.Add(path, "a tag has no key; give it one or remove it")

@@ -214,7 +214,8 @@ func ValidateDRA(path, karpenterVersion, kubernetesVersion string, enableDRA boo
 		}
 	}
 	if !enableDRA {
-		problems.Add(path, "no node would ever be made for a claim: Karpenter's DRA support is off; set enableDRA: true (alpha), or use deviceMode plugin or a static pool")
+		problems.Add(path, "no node would ever be made for a claim: Karpenter's DRA support is off; "+
+			"set enableDRA: true (alpha), or use deviceMode plugin or a static pool")
 	}
 	return problems
 }
