@@ -6,6 +6,7 @@ import (
 
 	"github.com/headroom-eks/headroom/components/automode"
 	"github.com/headroom-eks/headroom/components/clusterautoscaler"
+	"github.com/headroom-eks/headroom/components/gpu"
 	"github.com/headroom-eks/headroom/components/interruption"
 	"github.com/headroom-eks/headroom/components/karpenter"
 	"github.com/headroom-eks/headroom/components/nodegroup"
@@ -239,11 +240,20 @@ func (s *stack) buildAutoMode() error {
 	return nil
 }
 
-// buildGPU installs what makes GPUs claimable: the device plugin for plugin pools, the DRA driver for DRA pools.
+// buildGPU installs what makes GPUs claimable. Auto Mode's nodes bring it.
 func (s *stack) buildGPU() error {
-	if s.env.GPU.ProvidedElsewhere || s.env.Uses(pool.AutoMode) {
+	if s.env.GPU.ProvidedElsewhere || len(s.env.Pools) == 0 || s.env.Uses(pool.AutoMode) {
 		return nil
 	}
-
-	return nil
+	args := &gpu.Args{
+		DevicePluginVersion: s.env.GPU.DevicePluginVersion, DRADriverVersion: s.env.GPU.DRADriverVersion, Repository: s.env.GPU.Repository,
+		DependsOn: slices.Concat([]pulumi.Resource{s.cluster}, s.systemNodes),
+	}
+	for _, p := range s.env.Pools {
+		args.Pools = append(args.Pools, gpu.Pool{
+			Name: p.Name, Scaler: p.Scaler, DeviceMode: p.DeviceMode, Taints: append(p.AllTaints(), p.StartupTaints...),
+		})
+	}
+	_, err := gpu.New(s.ctx, "gpu", args, s.inCluster())
+	return err
 }

@@ -23,7 +23,7 @@ const clusterType = "headroom:cluster:Cluster"
 
 // AutoMode lets EKS run the nodes. Without it all three of its capabilities are switched off.
 type AutoMode struct {
-	// NodePools are the built-in ones to keep: general-purpose, system.
+	// NodePools are the built-in ones to keep: general-purpose, system, or none. With one the cluster carries the nodes' role.
 	NodePools []string
 }
 
@@ -80,7 +80,7 @@ type Cluster struct {
 	Kubeconfig pulumi.StringOutput
 	// RoleName of the control plane's own role.
 	RoleName pulumi.StringOutput
-	// NodeRoleName of Auto Mode's nodes; empty without Auto Mode.
+	// NodeRoleName of Auto Mode's nodes; empty without a built-in pool.
 	NodeRoleName pulumi.StringOutput
 }
 
@@ -186,8 +186,10 @@ func eksArgs(a Args, key pulumi.StringInput) *eks.ClusterArgs {
 	}
 	if a.AutoMode != nil {
 		args.AutoMode = &eks.AutoModeOptionsArgs{
-			Enabled:       true,
-			ComputeConfig: &eks.ClusterComputeConfigArgs{NodePools: pulumi.ToStringArray(a.AutoMode.NodePools)},
+			Enabled: true,
+			// EKS refuses a node role without a built-in pool, and the component would make and send one all the same.
+			CreateNodeRole: pulumi.BoolRef(len(a.AutoMode.NodePools) > 0),
+			ComputeConfig:  &eks.ClusterComputeConfigArgs{NodePools: pulumi.ToStringArray(a.AutoMode.NodePools)},
 		}
 		return args
 	}

@@ -42,6 +42,11 @@ func controlPlane(a Args) pulumi.ResourceTransform {
 		// EKS reads it once. Naming the first admin later would otherwise replace the cluster.
 		opts.IgnoreChanges = append(opts.IgnoreChanges[:len(opts.IgnoreChanges):len(opts.IgnoreChanges)],
 			"accessConfig.bootstrapClusterCreatorAdminPermissions")
+		if a.AutoMode == nil {
+			// The provider takes a node role that goes away for a change of the role, and replaces the cluster; EKS lets it stay while Auto
+			// Mode is off. https://github.com/hashicorp/terraform-provider-aws/issues/40411
+			opts.IgnoreChanges = append(opts.IgnoreChanges, "computeConfig.nodeRoleArn")
+		}
 		return &pulumi.ResourceTransformResult{Props: props, Opts: opts}
 	}
 }

@@ -223,13 +223,10 @@ func (a Args) validateAccess() (problems problem.List) {
 	return problems
 }
 
-// validate names the built-in pools (field fault BR-84). The component always makes a node role, and AWS takes none without a pool.
+// validate names the built-in pools (field fault BR-84). None is a choice too.
 func (m *AutoMode) validate() (problems problem.List) {
 	if m == nil {
 		return problems
-	}
-	if len(m.NodePools) == 0 {
-		problems.Add("autoMode.nodePools", "it is empty; name %s", strings.Join(builtInPools, ", "))
 	}
 	for i, p := range m.NodePools {
 		if !slices.Contains(builtInPools, p) {
