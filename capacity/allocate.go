@@ -39,9 +39,12 @@ func Allocate(in Input) Document {
 	doc := Document{SchemaVersion: SchemaVersion, Cluster: in.Cluster, Region: in.Region, Pools: make([]Pool, 0, len(claims))}
 	doc.ObservedAt, doc.ValidUntil = validity(in)
 	for _, c := range claims {
-		doc.Pools = append(doc.Pools, c.serve())
+		c.serve()
 	}
-	slices.SortStableFunc(doc.Pools, func(a, b Pool) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(claims, func(a, b *claim) int { return cmp.Compare(a.facts.Name, b.facts.Name) })
+	for _, c := range claims {
+		doc.Pools = append(doc.Pools, c.pool())
+	}
 	return doc
 }
 
@@ -52,6 +55,8 @@ const noBound = 1 << 30
 type claim struct {
 	facts    *PoolFacts
 	realized int
+	// maximum the pool is promised, once it was served.
+	maximum int
 	// ceilings found so far.
 	ceilings []Ceiling
 	// reach is what the scaler may take, shared limits aside: the smallest known ceiling of its own that binds it.
@@ -160,8 +165,8 @@ func (c *claim) chargeRealized() {
 	}
 }
 
-// serve promises the pool what is left to it and charges what it may take.
-func (c *claim) serve() Pool {
+// serve finds what is left to the pool and charges what it may take.
+func (c *claim) serve() {
 	uncertain := c.unknown
 	for _, k := range c.kinds {
 		for _, s := range k.shares {
@@ -176,9 +181,8 @@ func (c *claim) serve() Pool {
 		c.ceilings = append(c.ceilings, c.sharedCeiling(k))
 	}
 	sortCeilings(c.ceilings)
-	maximum := c.smallest()
-	c.chargeGrowth(maximum, own, uncertain)
-	return c.pool(maximum)
+	c.maximum = c.smallest()
+	c.chargeGrowth(own, uncertain)
 }
 
 // smallest of the ceilings found so far.
@@ -194,10 +198,10 @@ func (c *claim) smallest() int {
 //
 // What the pool is charged in one limit depends on what another limit gave it only if all of that is certain, and if it was
 // promised all that its scaler may take. Otherwise a pool behind it would gain when a fact is lost, or lose when quota is added.
-func (c *claim) chargeGrowth(maximum, own int, uncertain bool) {
+func (c *claim) chargeGrowth(own int, uncertain bool) {
 	want := c.reach
 	if !uncertain && own == c.reach {
-		want = maximum
+		want = c.maximum
 	}
 	for _, k := range c.kinds {
 		for _, s := range k.shares {
@@ -248,12 +252,12 @@ func (c *claim) part(k kindUse, counts func(Use) bool, running int) int {
 }
 
 // firm is the part of the maximum that on-demand or reserved capacity backs.
-func (c *claim) firm(maximum int) int {
+func (c *claim) firm() int {
 	types := Use{CapacityTypes: c.facts.CapacityTypes}
 	if !types.firm() {
 		return 0
 	}
-	firm := maximum
+	firm := c.maximum
 	for _, k := range c.kinds {
 		running := c.realized
 		if !slices.ContainsFunc(k.shares, func(s *share) bool { return s.ledger.Free }) {
@@ -263,18 +267,18 @@ func (c *claim) firm(maximum int) int {
 	}
 	if c.unknown {
 		// Whether a spot node that goes could be replaced by a firm one is not known.
-		firm = min(firm, c.facts.Realized.Firm()+max(0, maximum-c.realized))
+		firm = min(firm, c.facts.Realized.Firm()+max(0, c.maximum-c.realized))
 	}
 	return firm
 }
 
 // largestGang is the maximum, or what the best zone gives where a gang's nodes have to be in one.
-func (c *claim) largestGang(maximum int) int {
+func (c *claim) largestGang() int {
 	if !c.facts.Advertised {
 		return 0
 	}
 	if !c.facts.TiedToZone {
-		return maximum
+		return c.maximum
 	}
 	zones := slices.Clone(c.facts.Zones)
 	for place := range c.facts.Realized.Nodes {
@@ -284,7 +288,7 @@ func (c *claim) largestGang(maximum int) int {
 	for _, zone := range zones {
 		here := c.facts.Realized.In(zone)
 		// Nodes in other zones stay and count against the maximum; those that are here are here, whatever the maximum.
-		gang := min(maximum, max(here, maximum-(c.realized-here)))
+		gang := min(c.maximum, max(here, c.maximum-(c.realized-here)))
 		for _, k := range c.kinds {
 			if slices.ContainsFunc(k.shares, func(s *share) bool { return s.use.Zone != "" }) {
 				gang = min(gang, c.part(k, func(u Use) bool { return u.Zone == "" || u.Zone == zone }, here))

@@ -11,16 +11,16 @@ import (
 )
 
 // pool writes down what the division found.
-func (c *claim) pool(maximum int) Pool {
+func (c *claim) pool() Pool {
 	f := c.facts
 	p := Pool{
 		Name: f.Name, Scaler: f.Scaler, Advertised: f.Advertised, DeviceMode: f.DeviceMode,
 		InstanceTypes: list(f.InstanceTypes), CapacityTypes: list(f.CapacityTypes), Zones: list(f.Zones),
 		PerNode: f.PerNode, Configured: f.Configured,
-		Nodes:          Counts{Realized: c.realized, Maximum: maximum, Firm: c.firm(maximum)},
+		Nodes:          Counts{Realized: c.realized, Maximum: c.maximum, Firm: c.firm()},
 		BoundBy:        c.ceilings[0].Kind,
 		ScalesFromZero: f.ScalesFromZero, MaximumIsSoft: f.MaximumIsSoft, TiedToZone: f.TiedToZone,
-		LargestGang: c.largestGang(maximum), RealizedByZone: byZone(f.Realized),
+		LargestGang: c.largestGang(), RealizedByZone: byZone(f.Realized),
 		Ceilings: c.ceilings, Labels: map[string]string{}, Taints: list(f.Taints), Notes: slices.Clone(f.Notes),
 	}
 	for k, v := range f.Labels {
@@ -28,9 +28,9 @@ func (c *claim) pool(maximum int) Pool {
 	}
 	gpus := max(f.PerNode.GPUs, 0)
 	p.GPUs = Counts{Realized: p.Nodes.Realized * gpus, Maximum: p.Nodes.Maximum * gpus, Firm: p.Nodes.Firm * gpus}
-	if maximum < c.realized {
+	if c.maximum < c.realized {
 		p.Notes = append(p.Notes, fmt.Sprintf("%d nodes are realized, more than the maximum of %d: ceiling %s is below what runs, and lowering a limit removes nothing",
-			c.realized, maximum, p.BoundBy))
+			c.realized, c.maximum, p.BoundBy))
 	}
 	var errs []string
 	if f.Realized.Unknown != "" {
