@@ -258,12 +258,9 @@ func (row *row) nameIt(in, old obj, logical string, seed []byte) error {
 		name = ""
 	}
 	if name == "" {
-		prefix := logical + "-"
+		prefix := n.begin + logical + "-"
 		if n.prefix != "" && has(in, n.prefix) {
 			prefix = str(in, n.prefix)
-		}
-		if n.property == "name" && strings.HasPrefix(row.id, "alias/") {
-			prefix = "alias/" + prefix
 		}
 		made, err := resource.NewUniqueName(seed, prefix, 7, n.max, []rune("0123456789abcdef"))
 		if err != nil {

@@ -19,7 +19,7 @@ var retentions = words("0 1 3 5 7 14 30 60 90 120 150 180 365 400 545 731 1096 1
 
 func init() {
 	register(tLogGroup, row{
-		service: "logs", create: "logs:CreateLogGroup logs:PutRetentionPolicy", read: "logs:DescribeLogGroups", update: "logs:PutRetentionPolicy logs:TagResource", delete: "logs:DeleteLogGroup",
+		create: "logs:CreateLogGroup logs:PutRetentionPolicy", read: "logs:DescribeLogGroups", update: "logs:PutRetentionPolicy logs:TagResource", delete: "logs:DeleteLogGroup",
 		inputs: "kmsKeyId logGroupClass name namePrefix retentionInDays skipDestroy", replaces: "name namePrefix logGroupClass", tagged: true,
 		name:  naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 512, pattern: regexp.MustCompile(`^[.\-_/#A-Za-z0-9]+$`), says: "letters, digits and .-_/#"},
 		enums: map[string]string{"logGroupClass": "STANDARD INFREQUENT_ACCESS DELIVERY"}, defaults: obj{"retentionInDays": 0, "skipDestroy": false, "logGroupClass": "STANDARD"},
@@ -40,7 +40,7 @@ func init() {
 		},
 	})
 	register(tRule, row{
-		service: "events", create: "events:PutRule", read: "events:DescribeRule", update: "events:PutRule events:TagResource", delete: "events:DeleteRule",
+		create: "events:PutRule", read: "events:DescribeRule", update: "events:PutRule events:TagResource", delete: "events:DeleteRule",
 		inputs: "description eventBusName eventPattern forceDestroy isEnabled name namePrefix roleArn scheduleExpression state", replaces: "name namePrefix eventBusName", json: "eventPattern", tagged: true,
 		name:  naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 64, pattern: regexp.MustCompile(`^[.\-_A-Za-z0-9]+$`), says: "letters, digits and .-_"},
 		enums: map[string]string{"state": "ENABLED DISABLED ENABLED_WITH_ALL_CLOUDTRAIL_MANAGEMENT_EVENTS"}, defaults: obj{"eventBusName": "default", "state": "ENABLED", "forceDestroy": false},
@@ -57,7 +57,7 @@ func init() {
 		onCreate: checkPattern, onUpdate: checkPattern,
 	})
 	register(tTarget, row{
-		service: "events", create: "events:PutTargets", read: "events:ListTargetsByRule", update: "events:PutTargets", delete: "events:RemoveTargets",
+		create: "events:PutTargets", read: "events:ListTargetsByRule", update: "events:PutTargets", delete: "events:RemoveTargets",
 		inputs:   "arn deadLetterConfig eventBusName forceDestroy input inputPath inputTransformer retryPolicy roleArn rule sqsTarget targetId",
 		required: "arn rule", replaces: "rule targetId eventBusName", upsert: true,
 		name: naming{property: "targetId", auto: true, min: 1, max: 64, pattern: regexp.MustCompile(`^[.\-_A-Za-z0-9]+$`), says: "letters, digits and .-_"},

@@ -12,7 +12,7 @@ import (
 
 func init() {
 	register(tAddon, row{
-		service: "eks", create: "eks:CreateAddon", read: "eks:DescribeAddon", update: "eks:UpdateAddon eks:TagResource", delete: "eks:DeleteAddon",
+		create: "eks:CreateAddon", read: "eks:DescribeAddon", update: "eks:UpdateAddon eks:TagResource", delete: "eks:DeleteAddon",
 		inputs:   "addonName addonVersion clusterName configurationValues podIdentityAssociations preserve resolveConflicts resolveConflictsOnCreate resolveConflictsOnUpdate serviceAccountRoleArn",
 		required: "addonName clusterName", replaces: "addonName clusterName", json: "configurationValues", tagged: true,
 		enums: map[string]string{"resolveConflictsOnCreate": "NONE OVERWRITE", "resolveConflictsOnUpdate": "NONE OVERWRITE PRESERVE", "resolveConflicts": "NONE OVERWRITE PRESERVE"},
@@ -26,7 +26,7 @@ func init() {
 		onCreate: applyAddon, onUpdate: applyAddon,
 	})
 	register(tEntry, row{
-		service: "eks", create: "eks:CreateAccessEntry", read: "eks:DescribeAccessEntry", update: "eks:UpdateAccessEntry eks:TagResource", delete: "eks:DeleteAccessEntry",
+		create: "eks:CreateAccessEntry", read: "eks:DescribeAccessEntry", update: "eks:UpdateAccessEntry eks:TagResource", delete: "eks:DeleteAccessEntry",
 		inputs: "clusterName kubernetesGroups principalArn type userName", required: "clusterName principalArn", replaces: "clusterName principalArn type", tagged: true,
 		enums: map[string]string{"type": "STANDARD EC2_LINUX EC2_WINDOWS FARGATE_LINUX EC2 HYBRID_LINUX HYPERPOD_LINUX"}, refs: []ref{clusterRef},
 		id: "{clusterName}:{principalArn}", exists: "ResourceInUseException: The specified access entry resource is already in use on this cluster.",
@@ -46,14 +46,14 @@ func init() {
 		},
 	})
 	register(tAssoc, row{
-		service: "eks", create: "eks:AssociateAccessPolicy", read: "eks:ListAssociatedAccessPolicies", delete: "eks:DisassociateAccessPolicy",
+		create: "eks:AssociateAccessPolicy", read: "eks:ListAssociatedAccessPolicies", delete: "eks:DisassociateAccessPolicy",
 		inputs: "accessScope clusterName policyArn principalArn", required: "accessScope clusterName policyArn principalArn", replaces: "accessScope clusterName policyArn principalArn",
 		enums: map[string]string{"accessScope.type": "cluster namespace"}, refs: []ref{clusterRef}, upsert: true,
 		id: "{clusterName}#{principalArn}#{policyArn}", computed: map[string]string{"associatedAt": "2026-01-01T00:00:00Z", "modifiedAt": "2026-01-01T00:00:00Z"},
 		onCreate: associatePolicy,
 	})
 	register("aws:eks/podIdentityAssociation:PodIdentityAssociation", row{
-		service: "eks", create: "eks:CreatePodIdentityAssociation iam:PassRole", read: "eks:DescribePodIdentityAssociation", update: "eks:UpdatePodIdentityAssociation", delete: "eks:DeletePodIdentityAssociation",
+		create: "eks:CreatePodIdentityAssociation iam:PassRole", read: "eks:DescribePodIdentityAssociation", update: "eks:UpdatePodIdentityAssociation", delete: "eks:DeletePodIdentityAssociation",
 		inputs: "clusterName namespace roleArn serviceAccount", required: "clusterName namespace roleArn serviceAccount", replaces: "clusterName namespace serviceAccount", tagged: true,
 		refs: []ref{clusterRef, {path: "roleArn", typ: tRole, by: "arn", gone: "InvalidParameterException: Role provided in the request does not exist.", onGone: dangles}},
 		id:   "a-{hex}", computed: map[string]string{"associationId": "{id}", "associationArn": "arn:{partition}:eks:{region}:{account}:podidentityassociation/{clusterName}/{id}"},

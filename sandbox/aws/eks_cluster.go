@@ -24,7 +24,7 @@ var clusterRef = ref{path: "clusterName", typ: tCluster, gone: "ResourceNotFound
 
 func init() {
 	register(tCluster, row{
-		service: "eks", create: "eks:CreateCluster", read: "eks:DescribeCluster", update: "eks:UpdateClusterConfig eks:UpdateClusterVersion eks:TagResource", delete: "eks:DeleteCluster",
+		create: "eks:CreateCluster", read: "eks:DescribeCluster", update: "eks:UpdateClusterConfig eks:UpdateClusterVersion eks:TagResource", delete: "eks:DeleteCluster",
 		inputs: "accessConfig bootstrapSelfManagedAddons computeConfig defaultAddonsToRemoves enabledClusterLogTypes encryptionConfig forceUpdateVersion kubernetesNetworkConfig name outpostConfig remoteNetworkConfig roleArn " +
 			"storageConfig upgradePolicy version vpcConfig zonalShiftConfig",
 		required: "roleArn vpcConfig",

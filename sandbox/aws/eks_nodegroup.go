@@ -18,7 +18,7 @@ func init() {
 	}
 	slices.Sort(types)
 	register(tNodeGroup, row{
-		service: "eks", create: "eks:CreateNodegroup", read: "eks:DescribeNodegroup", update: "eks:UpdateNodegroupConfig eks:UpdateNodegroupVersion eks:TagResource", delete: "eks:DeleteNodegroup",
+		create: "eks:CreateNodegroup", read: "eks:DescribeNodegroup", update: "eks:UpdateNodegroupConfig eks:UpdateNodegroupVersion eks:TagResource", delete: "eks:DeleteNodegroup",
 		inputs:   "amiType capacityType clusterName diskSize forceUpdateVersion instanceTypes labels launchTemplate nodeGroupName nodeGroupNamePrefix nodeRepairConfig nodeRoleArn releaseVersion remoteAccess scalingConfig subnetIds taints updateConfig version",
 		required: "clusterName nodeRoleArn scalingConfig subnetIds", lists: "instanceTypes",
 		replaces: "amiType capacityType clusterName diskSize instanceTypes nodeGroupName nodeGroupNamePrefix nodeRoleArn remoteAccess subnetIds launchTemplate.id launchTemplate.name",

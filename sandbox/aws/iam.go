@@ -33,7 +33,7 @@ var awsPolicies = words(`AmazonEKSClusterPolicy AmazonEKSServicePolicy AmazonEKS
 
 func init() {
 	register(tRole, row{
-		service: "iam", create: "iam:CreateRole", read: "iam:GetRole", update: "iam:UpdateAssumeRolePolicy iam:TagRole", delete: "iam:DeleteRole",
+		create: "iam:CreateRole", read: "iam:GetRole", update: "iam:UpdateAssumeRolePolicy iam:TagRole", delete: "iam:DeleteRole",
 		inputs:   "assumeRolePolicy description forceDetachPolicies inlinePolicies managedPolicyArns maxSessionDuration name namePrefix path permissionsBoundary",
 		required: "assumeRolePolicy", replaces: "name namePrefix path", json: "assumeRolePolicy",
 		name:   naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 64, pattern: iamName, says: "letters, digits and +=,.@_-"},
@@ -52,7 +52,7 @@ func init() {
 		onUpdate: checkTrust,
 	})
 	register(tPolicy, row{
-		service: "iam", create: "iam:CreatePolicy", read: "iam:GetPolicy iam:GetPolicyVersion", update: "iam:CreatePolicyVersion iam:TagPolicy", delete: "iam:DeletePolicy",
+		create: "iam:CreatePolicy", read: "iam:GetPolicy iam:GetPolicyVersion", update: "iam:CreatePolicyVersion iam:TagPolicy", delete: "iam:DeletePolicy",
 		inputs: "description name namePrefix path policy", required: "policy", replaces: "description name namePrefix path", json: "policy",
 		name:     naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 128, pattern: iamName, says: "letters, digits and +=,.@_-"},
 		defaults: obj{"path": "/", "description": ""}, id: "arn:{partition}:iam::{account}:policy{path}{name}", arn: "{id}", tagged: true,
@@ -65,14 +65,14 @@ func init() {
 		},
 	})
 	register(tRolePolicy, row{
-		service: "iam", create: "iam:PutRolePolicy", read: "iam:GetRolePolicy", update: "iam:PutRolePolicy", delete: "iam:DeleteRolePolicy",
+		create: "iam:PutRolePolicy", read: "iam:GetRolePolicy", update: "iam:PutRolePolicy", delete: "iam:DeleteRolePolicy",
 		inputs: "name namePrefix policy role", required: "policy role", replaces: "name namePrefix role", json: "policy",
 		name: naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 128, pattern: iamName, says: "letters, digits and +=,.@_-"},
 		refs: []ref{{path: "role", typ: tRole, gone: roleGone}}, id: "{role}:{name}", upsert: true,
 		onCreate: checkInlinePolicy, onUpdate: checkInlinePolicy,
 	})
 	register(tAttachment, row{
-		service: "iam", create: "iam:AttachRolePolicy", read: "iam:ListAttachedRolePolicies", delete: "iam:DetachRolePolicy",
+		create: "iam:AttachRolePolicy", read: "iam:ListAttachedRolePolicies", delete: "iam:DetachRolePolicy",
 		inputs: "policyArn role", required: "policyArn role", replaces: "policyArn role", id: "{role}-{policyArn}", upsert: true,
 		refs: []ref{{path: "role", typ: tRole, gone: roleGone}, {path: "policyArn", typ: tPolicy, by: "arn"}},
 		onCreate: func(c *call) error {
@@ -86,7 +86,7 @@ func init() {
 		},
 	})
 	register(tProfile, row{
-		service: "iam", create: "iam:CreateInstanceProfile iam:AddRoleToInstanceProfile", read: "iam:GetInstanceProfile", update: "iam:AddRoleToInstanceProfile iam:TagInstanceProfile", delete: "iam:RemoveRoleFromInstanceProfile iam:DeleteInstanceProfile",
+		create: "iam:CreateInstanceProfile iam:AddRoleToInstanceProfile", read: "iam:GetInstanceProfile", update: "iam:AddRoleToInstanceProfile iam:TagInstanceProfile", delete: "iam:RemoveRoleFromInstanceProfile iam:DeleteInstanceProfile",
 		inputs: "name namePrefix path role", replaces: "name namePrefix path",
 		name:     naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 128, pattern: iamName, says: "letters, digits and +=,.@_-"},
 		refs:     []ref{{path: "role", typ: tRole, gone: roleGone}},
@@ -95,7 +95,7 @@ func init() {
 		computed: map[string]string{"uniqueId": "AIPA{random}", "createDate": "2026-01-01T00:00:00Z"},
 	})
 	register(tOIDC, row{
-		service: "iam", create: "iam:CreateOpenIDConnectProvider", read: "iam:GetOpenIDConnectProvider", update: "iam:UpdateOpenIDConnectProviderThumbprint iam:TagOpenIDConnectProvider", delete: "iam:DeleteOpenIDConnectProvider",
+		create: "iam:CreateOpenIDConnectProvider", read: "iam:GetOpenIDConnectProvider", update: "iam:UpdateOpenIDConnectProviderThumbprint iam:TagOpenIDConnectProvider", delete: "iam:DeleteOpenIDConnectProvider",
 		inputs: "clientIdLists thumbprintLists url", required: "clientIdLists url", replaces: "url", tagged: true,
 		defaults: obj{"thumbprintLists": []any{}}, id: "arn:{partition}:iam::{account}:oidc-provider/{host}", arn: "{id}",
 		exists: "EntityAlreadyExists: Provider with url https://{host} already exists.",
@@ -115,7 +115,7 @@ func init() {
 		onCreate: issuerWithoutScheme, onUpdate: issuerWithoutScheme,
 	})
 	register("aws:iam/serviceLinkedRole:ServiceLinkedRole", row{
-		service: "iam", create: "iam:CreateServiceLinkedRole", read: "iam:GetRole", update: "iam:UpdateRoleDescription", delete: "iam:DeleteServiceLinkedRole",
+		create: "iam:CreateServiceLinkedRole", read: "iam:GetRole", update: "iam:UpdateRoleDescription", delete: "iam:DeleteServiceLinkedRole",
 		inputs: "awsServiceName customSuffix description", required: "awsServiceName", replaces: "awsServiceName customSuffix", tagged: true,
 		id: "arn:{partition}:iam::{account}:role/aws-service-role/{awsServiceName}/{roleName}", arn: "{id}",
 		exists: "InvalidInput: Service role name {roleName} has been taken in this account, please try a different suffix.", computed: map[string]string{

@@ -13,7 +13,7 @@ const tKey = "aws:kms/key:Key"
 
 func init() {
 	register(tKey, row{
-		service: "kms", create: "kms:CreateKey", read: "kms:DescribeKey kms:GetKeyPolicy", update: "kms:PutKeyPolicy kms:UpdateKeyDescription", delete: "kms:ScheduleKeyDeletion",
+		create: "kms:CreateKey", read: "kms:DescribeKey kms:GetKeyPolicy", update: "kms:PutKeyPolicy kms:UpdateKeyDescription", delete: "kms:ScheduleKeyDeletion",
 		inputs:   "bypassPolicyLockoutSafetyCheck customerMasterKeySpec deletionWindowInDays description enableKeyRotation isEnabled keyUsage multiRegion policy rotationPeriodInDays",
 		replaces: "customerMasterKeySpec keyUsage multiRegion", json: "policy", tagged: true,
 		enums:    map[string]string{"keyUsage": "ENCRYPT_DECRYPT SIGN_VERIFY GENERATE_VERIFY_MAC KEY_AGREEMENT"},
@@ -34,9 +34,9 @@ func init() {
 		},
 	})
 	register("aws:kms/alias:Alias", row{
-		service: "kms", create: "kms:CreateAlias", read: "kms:ListAliases", update: "kms:UpdateAlias", delete: "kms:DeleteAlias",
+		create: "kms:CreateAlias", read: "kms:ListAliases", update: "kms:UpdateAlias", delete: "kms:DeleteAlias",
 		inputs: "name namePrefix targetKeyId", required: "targetKeyId", replaces: "name namePrefix",
-		name: naming{property: "name", prefix: "namePrefix", auto: true, min: 7, max: 256, pattern: regexp.MustCompile(`^alias/[a-zA-Z0-9/_-]+$`), says: "must begin with alias/ and hold letters, digits and /_-"},
+		name: naming{property: "name", prefix: "namePrefix", auto: true, begin: "alias/", min: 7, max: 256, pattern: regexp.MustCompile(`^alias/[a-zA-Z0-9/_-]+$`), says: "must begin with alias/ and hold letters, digits and /_-"},
 		id:   "{name}", exists: "AlreadyExistsException: An alias with the name arn:{partition}:kms:{region}:{account}:{name} already exists",
 		arn: "arn:{partition}:kms:{region}:{account}:{name}",
 		refs: []ref{
@@ -50,7 +50,7 @@ func init() {
 		onCreate: aliasTarget, onUpdate: aliasTarget,
 	})
 	register("aws:kms/keyPolicy:KeyPolicy", row{
-		service: "kms", create: "kms:PutKeyPolicy", read: "kms:GetKeyPolicy", update: "kms:PutKeyPolicy", delete: "kms:PutKeyPolicy",
+		create: "kms:PutKeyPolicy", read: "kms:GetKeyPolicy", update: "kms:PutKeyPolicy", delete: "kms:PutKeyPolicy",
 		inputs: "bypassPolicyLockoutSafetyCheck keyId policy", required: "keyId policy", replaces: "keyId", json: "policy", id: "{keyId}", upsert: true,
 		refs:     []ref{{path: "keyId", typ: tKey, gone: "NotFoundException: Key '{value}' does not exist", onGone: cascades}},
 		onCreate: putKeyPolicy, onUpdate: putKeyPolicy,

@@ -9,7 +9,7 @@ import (
 
 func init() {
 	register(tLaunchTemplate, row{
-		service: "ec2", create: "ec2:CreateLaunchTemplate", read: "ec2:DescribeLaunchTemplates ec2:DescribeLaunchTemplateVersions", update: "ec2:CreateLaunchTemplateVersion", delete: "ec2:DeleteLaunchTemplate",
+		create: "ec2:CreateLaunchTemplate", read: "ec2:DescribeLaunchTemplates ec2:DescribeLaunchTemplateVersions", update: "ec2:CreateLaunchTemplateVersion", delete: "ec2:DeleteLaunchTemplate",
 		inputs: "blockDeviceMappings capacityReservationSpecification cpuOptions creditSpecification defaultVersion description disableApiStop disableApiTermination ebsOptimized enclaveOptions hibernationOptions " +
 			"iamInstanceProfile imageId instanceInitiatedShutdownBehavior instanceMarketOptions instanceRequirements instanceType keyName licenseSpecifications maintenanceOptions metadataOptions monitoring name namePrefix " +
 			"networkInterfaces placement privateDnsNameOptions securityGroupNames tagSpecifications updateDefaultVersion userData vpcSecurityGroupIds",
@@ -58,7 +58,7 @@ func init() {
 		},
 	})
 	register("aws:ec2/tag:Tag", row{
-		service: "ec2", create: "ec2:CreateTags", read: "ec2:DescribeTags", update: "ec2:CreateTags", delete: "ec2:DeleteTags",
+		create: "ec2:CreateTags", read: "ec2:DescribeTags", update: "ec2:CreateTags", delete: "ec2:DeleteTags",
 		inputs: "key resourceId value", required: "key resourceId value", replaces: "key resourceId", id: "{resourceId},{key}", upsert: true,
 		refs: []ref{
 			{path: "resourceId", typ: tSubnet, onGone: cascades}, {path: "resourceId", typ: tVpc, onGone: cascades},

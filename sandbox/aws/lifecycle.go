@@ -122,6 +122,9 @@ func (c *call) make() error {
 		c.out["tagsAll"] = tagsOrEmpty(c.in)
 	}
 	if row.arn != "" {
+		if strings.Contains(row.arn, "{random}") {
+			values["random"] = s.Hex(c.res.URN+"/arn", 17)
+		}
 		values["arn"] = fill(row.arn, values)
 		c.out["arn"] = values["arn"]
 	}

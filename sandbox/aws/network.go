@@ -31,7 +31,7 @@ var (
 
 func init() {
 	register(tVpc, row{
-		service: "ec2", create: "ec2:CreateVpc ec2:CreateTags", read: "ec2:DescribeVpcs", update: "ec2:ModifyVpcAttribute ec2:CreateTags", delete: "ec2:DeleteVpc",
+		create: "ec2:CreateVpc ec2:CreateTags", read: "ec2:DescribeVpcs", update: "ec2:ModifyVpcAttribute ec2:CreateTags", delete: "ec2:DeleteVpc",
 		inputs:   "assignGeneratedIpv6CidrBlock cidrBlock enableDnsHostnames enableDnsSupport enableNetworkAddressUsageMetrics instanceTenancy",
 		required: "cidrBlock", replaces: "cidrBlock instanceTenancy", enums: map[string]string{"instanceTenancy": "default dedicated"},
 		id: "vpc-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:vpc/{id}", tagged: true,
@@ -54,7 +54,7 @@ func init() {
 		},
 	})
 	register(tSubnet, row{
-		service: "ec2", create: "ec2:CreateSubnet ec2:CreateTags", read: "ec2:DescribeSubnets", update: "ec2:ModifySubnetAttribute ec2:CreateTags", delete: "ec2:DeleteSubnet",
+		create: "ec2:CreateSubnet ec2:CreateTags", read: "ec2:DescribeSubnets", update: "ec2:ModifySubnetAttribute ec2:CreateTags", delete: "ec2:DeleteSubnet",
 		inputs:   "assignIpv6AddressOnCreation availabilityZone availabilityZoneId cidrBlock enableResourceNameDnsARecordOnLaunch mapPublicIpOnLaunch privateDnsHostnameTypeOnLaunch vpcId",
 		required: "vpcId cidrBlock", replaces: "vpcId cidrBlock availabilityZone availabilityZoneId", refs: []ref{vpcRef},
 		id: "subnet-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:subnet/{id}", tagged: true,
@@ -72,7 +72,7 @@ func init() {
 		},
 	})
 	register(tGateway, row{
-		service: "ec2", create: "ec2:CreateInternetGateway ec2:AttachInternetGateway", read: "ec2:DescribeInternetGateways", update: "ec2:CreateTags", delete: "ec2:DetachInternetGateway ec2:DeleteInternetGateway",
+		create: "ec2:CreateInternetGateway ec2:AttachInternetGateway", read: "ec2:DescribeInternetGateways", update: "ec2:CreateTags", delete: "ec2:DetachInternetGateway ec2:DeleteInternetGateway",
 		inputs: "vpcId", refs: []ref{vpcRef}, id: "igw-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:internet-gateway/{id}", tagged: true,
 		computed: map[string]string{"ownerId": "{account}"}, inUse: "DependencyViolation: The internetGateway '{id}' has dependencies and cannot be deleted.",
 		onCreate: func(c *call) error {
@@ -93,7 +93,7 @@ func init() {
 		},
 	})
 	register(tRouteTable, row{
-		service: "ec2", create: "ec2:CreateRouteTable", read: "ec2:DescribeRouteTables", update: "ec2:CreateRoute ec2:CreateTags", delete: "ec2:DeleteRouteTable",
+		create: "ec2:CreateRouteTable", read: "ec2:DescribeRouteTables", update: "ec2:CreateRoute ec2:CreateTags", delete: "ec2:DeleteRouteTable",
 		inputs: "propagatingVgws routes vpcId", required: "vpcId", replaces: "vpcId", refs: []ref{
 			vpcRef,
 			{path: "routes.gatewayId", typ: tGateway, gone: "InvalidInternetGatewayID.NotFound: The gateway ID '{value}' does not exist", onGone: dangles},
@@ -103,7 +103,7 @@ func init() {
 		computed: map[string]string{"ownerId": "{account}"}, inUse: "DependencyViolation: The routeTable '{id}' has dependencies and cannot be deleted.",
 	})
 	register("aws:ec2/route:Route", row{
-		service: "ec2", create: "ec2:CreateRoute", read: "ec2:DescribeRouteTables", update: "ec2:ReplaceRoute", delete: "ec2:DeleteRoute",
+		create: "ec2:CreateRoute", read: "ec2:DescribeRouteTables", update: "ec2:ReplaceRoute", delete: "ec2:DeleteRoute",
 		inputs:   "routeTableId destinationCidrBlock destinationIpv6CidrBlock destinationPrefixListId gatewayId natGatewayId vpcEndpointId egressOnlyGatewayId transitGatewayId networkInterfaceId",
 		required: "routeTableId", replaces: "routeTableId destinationCidrBlock destinationIpv6CidrBlock destinationPrefixListId",
 		refs: []ref{
@@ -118,7 +118,7 @@ func init() {
 		computed: map[string]string{"origin": "CreateRoute", "state": "active"},
 	})
 	register("aws:ec2/routeTableAssociation:RouteTableAssociation", row{
-		service: "ec2", create: "ec2:AssociateRouteTable", read: "ec2:DescribeRouteTables", update: "ec2:ReplaceRouteTableAssociation", delete: "ec2:DisassociateRouteTable",
+		create: "ec2:AssociateRouteTable", read: "ec2:DescribeRouteTables", update: "ec2:ReplaceRouteTableAssociation", delete: "ec2:DisassociateRouteTable",
 		inputs: "routeTableId subnetId gatewayId", required: "routeTableId", replaces: "subnetId gatewayId",
 		refs: []ref{
 			{path: "routeTableId", typ: tRouteTable, gone: "InvalidRouteTableID.NotFound: The routeTable ID '{value}' does not exist"},
@@ -135,7 +135,7 @@ func init() {
 		},
 	})
 	register(tEip, row{
-		service: "ec2", create: "ec2:AllocateAddress", read: "ec2:DescribeAddresses", update: "ec2:CreateTags", delete: "ec2:ReleaseAddress",
+		create: "ec2:AllocateAddress", read: "ec2:DescribeAddresses", update: "ec2:CreateTags", delete: "ec2:ReleaseAddress",
 		inputs: "domain vpc instance networkInterface publicIpv4Pool networkBorderGroup", replaces: "domain vpc", enums: map[string]string{"domain": "vpc standard"},
 		id: "eipalloc-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:elastic-ip/{id}", tagged: true, defaults: obj{"domain": "vpc"},
 		computed: map[string]string{"allocationId": "{id}"}, inUse: "AuthFailure: You do not have permission to access the specified resource. Address {id} is associated and cannot be released (InvalidIPAddress.InUse)",
@@ -150,7 +150,7 @@ func init() {
 		},
 	})
 	register(tNat, row{
-		service: "ec2", create: "ec2:CreateNatGateway", read: "ec2:DescribeNatGateways", update: "ec2:CreateTags", delete: "ec2:DeleteNatGateway",
+		create: "ec2:CreateNatGateway", read: "ec2:DescribeNatGateways", update: "ec2:CreateTags", delete: "ec2:DeleteNatGateway",
 		inputs: "allocationId connectivityType privateIp subnetId", required: "subnetId", replaces: "allocationId connectivityType privateIp subnetId",
 		enums: map[string]string{"connectivityType": "public private"}, defaults: obj{"connectivityType": "public"},
 		refs: []ref{
@@ -177,7 +177,7 @@ func init() {
 		},
 	})
 	register(tEndpoint, row{
-		service: "ec2", create: "ec2:CreateVpcEndpoint", read: "ec2:DescribeVpcEndpoints", update: "ec2:ModifyVpcEndpoint", delete: "ec2:DeleteVpcEndpoints",
+		create: "ec2:CreateVpcEndpoint", read: "ec2:DescribeVpcEndpoints", update: "ec2:ModifyVpcEndpoint", delete: "ec2:DeleteVpcEndpoints",
 		inputs:   "autoAccept ipAddressType policy privateDnsEnabled routeTableIds securityGroupIds serviceName subnetIds vpcEndpointType vpcId",
 		required: "vpcId serviceName", replaces: "vpcId serviceName vpcEndpointType", json: "policy",
 		enums: map[string]string{"vpcEndpointType": "Gateway Interface GatewayLoadBalancer"}, defaults: obj{"vpcEndpointType": "Gateway", "privateDnsEnabled": false},

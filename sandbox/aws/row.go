@@ -10,7 +10,6 @@ import (
 
 // row describes one resource type: what the API takes, fills in, refuses and links. One row is one type; see the files named after services.
 type row struct {
-	service string // of the API, for action names and the spelling of access errors, e.g. "ec2"
 	// API actions behind each operation; several when the provider makes several calls.
 	create, read, update, delete string
 
@@ -50,6 +49,7 @@ type naming struct {
 	property string // input and output; empty when the type has no name
 	prefix   string // input with a prefix, where there is one
 	auto     bool   // filled in from the logical name when left out
+	begin    string // what auto-names begin with
 	min, max int
 	pattern  *regexp.Regexp
 	says     string // what the pattern means, for the error

@@ -12,7 +12,7 @@ import (
 
 func init() {
 	register(tSecurityGroup, row{
-		service: "ec2", create: "ec2:CreateSecurityGroup", read: "ec2:DescribeSecurityGroups", update: "ec2:CreateTags", delete: "ec2:DeleteSecurityGroup",
+		create: "ec2:CreateSecurityGroup", read: "ec2:DescribeSecurityGroups", update: "ec2:CreateTags", delete: "ec2:DeleteSecurityGroup",
 		inputs: "description egress ingress name namePrefix revokeRulesOnDelete vpcId", replaces: "description name namePrefix vpcId",
 		name: naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 255, pattern: regexp.MustCompile(`^([^s]|s[^g]|sg[^-])`), says: "must not begin with sg-"},
 		refs: []ref{
@@ -42,7 +42,7 @@ func init() {
 		onDelete: func(c *call) error { return groupInUse(c.s, c.res.ID) },
 	})
 	register("aws:ec2/securityGroupRule:SecurityGroupRule", row{
-		service: "ec2", create: "ec2:AuthorizeSecurityGroupIngress ec2:AuthorizeSecurityGroupEgress", read: "ec2:DescribeSecurityGroups", update: "ec2:UpdateSecurityGroupRuleDescriptionsIngress", delete: "ec2:RevokeSecurityGroupIngress ec2:RevokeSecurityGroupEgress",
+		create: "ec2:AuthorizeSecurityGroupIngress ec2:AuthorizeSecurityGroupEgress", read: "ec2:DescribeSecurityGroups", update: "ec2:UpdateSecurityGroupRuleDescriptionsIngress", delete: "ec2:RevokeSecurityGroupIngress ec2:RevokeSecurityGroupEgress",
 		inputs:   "cidrBlocks description fromPort ipv6CidrBlocks prefixListIds protocol securityGroupId self sourceSecurityGroupId toPort type",
 		required: "fromPort protocol securityGroupId toPort type",
 		replaces: "cidrBlocks fromPort ipv6CidrBlocks prefixListIds protocol securityGroupId self sourceSecurityGroupId toPort type",
@@ -64,7 +64,7 @@ func init() {
 	})
 	for _, direction := range []string{"Ingress", "Egress"} {
 		register(fmt.Sprintf("aws:vpc/securityGroup%sRule:SecurityGroup%sRule", direction, direction), row{
-			service: "ec2", create: "ec2:AuthorizeSecurityGroup" + direction, read: "ec2:DescribeSecurityGroupRules", update: "ec2:ModifySecurityGroupRules", delete: "ec2:RevokeSecurityGroup" + direction,
+			create: "ec2:AuthorizeSecurityGroup" + direction, read: "ec2:DescribeSecurityGroupRules", update: "ec2:ModifySecurityGroupRules", delete: "ec2:RevokeSecurityGroup" + direction,
 			inputs:   "cidrIpv4 cidrIpv6 description fromPort ipProtocol prefixListId referencedSecurityGroupId securityGroupId toPort",
 			required: "ipProtocol securityGroupId", replaces: "securityGroupId", ranges: map[string][2]int{"fromPort": {-1, 65535}, "toPort": {-1, 65535}},
 			refs: []ref{

@@ -11,7 +11,7 @@ const tQueue = "aws:sqs/queue:Queue"
 
 func init() {
 	register(tQueue, row{
-		service: "sqs", create: "sqs:CreateQueue", read: "sqs:GetQueueAttributes", update: "sqs:SetQueueAttributes sqs:TagQueue", delete: "sqs:DeleteQueue",
+		create: "sqs:CreateQueue", read: "sqs:GetQueueAttributes", update: "sqs:SetQueueAttributes sqs:TagQueue", delete: "sqs:DeleteQueue",
 		inputs: "contentBasedDeduplication deduplicationScope delaySeconds fifoQueue fifoThroughputLimit kmsDataKeyReusePeriodSeconds kmsMasterKeyId maxMessageSize messageRetentionSeconds name namePrefix policy " +
 			"receiveWaitTimeSeconds redriveAllowPolicy redrivePolicy sqsManagedSseEnabled visibilityTimeoutSeconds",
 		replaces: "name namePrefix fifoQueue", json: "policy redrivePolicy redriveAllowPolicy", tagged: true,
@@ -43,7 +43,7 @@ func init() {
 		onUpdate: func(c *call) error { return queuePolicy(c, str(c.in, "policy")) },
 	})
 	register("aws:sqs/queuePolicy:QueuePolicy", row{
-		service: "sqs", create: "sqs:SetQueueAttributes", read: "sqs:GetQueueAttributes", update: "sqs:SetQueueAttributes", delete: "sqs:SetQueueAttributes",
+		create: "sqs:SetQueueAttributes", read: "sqs:GetQueueAttributes", update: "sqs:SetQueueAttributes", delete: "sqs:SetQueueAttributes",
 		inputs: "policy queueUrl", required: "policy queueUrl", replaces: "queueUrl", json: "policy", id: "{queueUrl}", upsert: true,
 		refs:     []ref{{path: "queueUrl", typ: tQueue, gone: "AWS.SimpleQueueService.NonExistentQueue: The specified queue does not exist.", onGone: cascades}},
 		onCreate: setQueuePolicy, onUpdate: setQueuePolicy,

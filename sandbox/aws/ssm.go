@@ -12,7 +12,7 @@ const tParameter = "aws:ssm/parameter:Parameter"
 
 func init() {
 	register(tParameter, row{
-		service: "ssm", create: "ssm:PutParameter", read: "ssm:GetParameter", update: "ssm:PutParameter ssm:AddTagsToResource", delete: "ssm:DeleteParameter",
+		create: "ssm:PutParameter", read: "ssm:GetParameter", update: "ssm:PutParameter ssm:AddTagsToResource", delete: "ssm:DeleteParameter",
 		inputs: "allowedPattern arn dataType description insecureValue keyId name overwrite tier type value", required: "type", replaces: "name", tagged: true,
 		name:  naming{property: "name", auto: true, min: 1, max: 1011, pattern: regexp.MustCompile(`^[a-zA-Z0-9_.\-/]+$`), says: "letters, digits and _.-/"},
 		enums: map[string]string{"type": "String StringList SecureString", "tier": "Standard Advanced Intelligent-Tiering"}, defaults: obj{"tier": "Standard", "dataType": "text"},
