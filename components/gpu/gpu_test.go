@@ -179,6 +179,9 @@ func TestDeviceClassServesClaimsOnly(t *testing.T) {
 	if diff := cmp.Diff(pulumi.Map{"spec": pulumi.Map{"selectors": pulumi.Array{}}}, got.Props); diff != "" {
 		t.Error(diff)
 	}
+	if props["spec"].(pulumi.Map)["extendedResourceName"] == nil {
+		t.Error("the transform changes what it was given")
+	}
 	for _, other := range []string{"kubernetes:apps/v1:DaemonSet", "kubernetes:resource.k8s.io/v1:ResourceSlice"} {
 		if transforms[0](context.Background(), &pulumi.ResourceTransformArgs{Type: other, Props: props}) != nil {
 			t.Errorf("%s is changed", other)
