@@ -114,5 +114,5 @@ func (e *expansion) vpcCni(k8s *providerResource) (*component, error) {
 	}), addon, pulumi.Parent(c)); err != nil {
 		return nil, err
 	}
-	return c, e.ctx.RegisterResourceOutputs(c, pulumi.Map{"addon": pulumi.NewResourceInput(addon)})
+	return c, e.ctx.RegisterResourceOutputs(c, pulumi.Map{"addon": ref(addon)})
 }

@@ -200,3 +200,8 @@ func (e *expansion) lookUpPartition() error {
 func (e *expansion) register(token, name string, inputs pulumi.Map, r pulumi.CustomResource, opts ...pulumi.ResourceOption) error {
 	return e.ctx.RegisterResource(token, name, present(inputs), r, append([]pulumi.ResourceOption{pulumi.Parent(e.parent)}, opts...)...)
 }
+
+// ref passes a resource on as a resource reference, and what takes it depends on the resource. (NewResourceInput of the SDK forgets that.)
+func ref(r pulumi.Resource) pulumi.ResourceOutput {
+	return r.URN().ApplyT(func(pulumi.URN) pulumi.Resource { return r }).(pulumi.ResourceOutput)
+}

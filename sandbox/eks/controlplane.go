@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/headroom-eks/headroom/sandbox/plugin"
 )
 
 func (e *expansion) controlPlane(role, nodeRole *serviceRole, group *plainResource) error {
@@ -159,7 +161,9 @@ func (e *expansion) tags(name string, specific pulumi.StringMapInput) pulumi.Str
 func (e *expansion) kubernetesProvider() (*providerResource, error) {
 	p := &providerResource{}
 	config := e.kubeconfig(true).ApplyT(func(v any) string { return compact(v) }).(pulumi.StringOutput)
-	return p, e.ctx.RegisterResource("pulumi:providers:kubernetes", e.name+"-eks-k8s", pulumi.Map{"kubeconfig": config}, p, pulumi.Parent(e.parent))
+	return p, e.ctx.RegisterResource("pulumi:providers:kubernetes", e.name+"-eks-k8s", pulumi.Map{"kubeconfig": config}, p,
+		// The component pins a version of its own; without one the engine adds its own from the second update on, as a change.
+		pulumi.Parent(e.parent), pulumi.Version(plugin.Versions["kubernetes"]))
 }
 
 func (e *expansion) kubeconfig(withProfile bool) pulumi.AnyOutput {

@@ -41,13 +41,13 @@ func (e *expansion) serviceRole(suffix, service, description string, policies []
 		attachment := &plainResource{}
 		if err := e.ctx.RegisterResource("aws:iam/rolePolicyAttachment:RolePolicyAttachment", attachmentName(name, policy), pulumi.Map{
 			"policyArn": pulumi.String(fmt.Sprintf("arn:%s:iam::aws:policy/%s", e.partition, policy)),
-			"role":      pulumi.NewResourceInput(s.role),
+			"role":      ref(s.role),
 		}, attachment, pulumi.Parent(c)); err != nil {
 			return nil, err
 		}
 		s.attachments = append(s.attachments, attachment)
 	}
-	return s, e.ctx.RegisterResourceOutputs(c, pulumi.Map{"role": pulumi.NewResourceInput(s.role)})
+	return s, e.ctx.RegisterResourceOutputs(c, pulumi.Map{"role": ref(s.role)})
 }
 
 // instanceRole is the role the component makes for nodes, with its instance profile.
@@ -57,7 +57,7 @@ func (e *expansion) instanceRole() (*serviceRole, error) {
 		return nil, err
 	}
 	return s, e.register("aws:iam/instanceProfile:InstanceProfile", e.name+"-instanceProfile",
-		pulumi.Map{"role": pulumi.NewResourceInput(s.role)}, &plainResource{}, pulumi.DependsOn(s.ready()))
+		pulumi.Map{"role": ref(s.role)}, &plainResource{}, pulumi.DependsOn(s.ready()))
 }
 
 // accessEntries makes the entries of the arguments, and one for the component's own node role.

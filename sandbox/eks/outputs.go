@@ -22,12 +22,12 @@ func (e *expansion) outputs(c *Cluster, p parts) error {
 	own := e.cluster.VpcConfig.ApplyT(func(v any) string { return text(v, "clusterSecurityGroupId") }).(pulumi.StringOutput)
 	kubeconfig := e.kubeconfig(false)
 
-	c.EksCluster = pulumi.NewResourceInput(e.cluster)
+	c.EksCluster = ref(e.cluster)
 	c.Kubeconfig = kubeconfig
 	c.KubeconfigJSON = kubeconfig.ApplyT(func(v any) string { return compact(v) }).(pulumi.StringOutput)
 	c.InstanceRoles = pulumi.Array{}
 	if p.instanceRole != nil {
-		c.InstanceRoles = pulumi.Array{pulumi.NewResourceInput(p.instanceRole.role)}
+		c.InstanceRoles = pulumi.Array{ref(p.instanceRole.role)}
 	}
 	c.AutoModeNodeRoleName, c.ClusterIngressRuleID = blank, blank
 	c.ClusterSecurityGroupID, c.NodeSecurityGroupID = own, own
@@ -35,11 +35,11 @@ func (e *expansion) outputs(c *Cluster, p parts) error {
 		c.AutoModeNodeRoleName = p.nodeRole.role.Name
 	}
 	if p.clusterGroup != nil {
-		c.ClusterSecurityGroup = pulumi.NewResourceInput(p.clusterGroup)
+		c.ClusterSecurityGroup = ref(p.clusterGroup)
 		c.ClusterSecurityGroupID = p.clusterGroup.ID().ToStringOutput()
-		c.NodeSecurityGroup = pulumi.NewResourceInput(p.nodeGroup)
+		c.NodeSecurityGroup = ref(p.nodeGroup)
 		c.NodeSecurityGroupID = p.nodeGroup.ID().ToStringOutput()
-		c.EksClusterIngressRule = pulumi.NewResourceInput(p.ingress)
+		c.EksClusterIngressRule = ref(p.ingress)
 		c.ClusterIngressRuleID = p.ingress.SecurityGroupRuleID
 	}
 	c.DefaultNodeGroupAsgName, c.FargateProfileID, c.FargateProfileStatus, c.OidcProviderArn = blank, blank, blank, blank
@@ -78,19 +78,19 @@ func (e *expansion) core(c *Cluster, p parts) pulumi.Map {
 	}
 	options := present(pulumi.Map{"version": e.args.Version})
 	if p.nodeGroup != nil {
-		options["nodeSecurityGroup"] = pulumi.NewResourceInput(p.nodeGroup)
-		options["clusterIngressRule"] = pulumi.NewResourceInput(p.ingress)
+		options["nodeSecurityGroup"] = ref(p.nodeGroup)
+		options["clusterIngressRule"] = ref(p.ingress)
 	}
 	core := pulumi.Map{
 		"cluster": c.EksCluster, "vpcId": e.args.VpcID, "subnetIds": e.subnets(), "publicSubnetIds": e.args.PublicSubnetIDs,
 		"privateSubnetIds": e.args.PrivateSubnetIDs, "clusterSecurityGroup": c.ClusterSecurityGroup, "endpoint": e.cluster.Endpoint,
-		"nodeGroupOptions": options, "kubeconfig": c.Kubeconfig, "provider": pulumi.NewResourceInput(p.k8s),
+		"nodeGroupOptions": options, "kubeconfig": c.Kubeconfig, "provider": ref(p.k8s),
 		"instanceRoles": c.InstanceRoles, "tags": e.args.Tags, "nodeSecurityGroupTags": e.args.NodeSecurityGroupTags,
-		"storageClasses": pulumi.Map{}, "encryptionConfig": e.encryption(), "clusterIamRole": pulumi.NewResourceInput(p.clusterRole.role),
+		"storageClasses": pulumi.Map{}, "encryptionConfig": e.encryption(), "clusterIamRole": ref(p.clusterRole.role),
 		"accessEntries": entries,
 	}
 	if p.cni != nil {
-		core["vpcCni"] = pulumi.NewResourceInput(p.cni)
+		core["vpcCni"] = ref(p.cni)
 	}
 	return present(core)
 }

@@ -192,6 +192,23 @@ func TestEveryUnknownOfAPreviewStaysUnknown(t *testing.T) {
 	}
 }
 
+// Deleting in order rests on this: a reference that is passed on makes a dependency, as it does in the real component.
+func TestWhatTakesAResourceDependsOnIt(t *testing.T) {
+	m, resp, err := constructed(t, private(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(m.depends["platform-eksRole-4b490823"], func(urn string) bool { return strings.HasSuffix(urn, "::platform-eksRole-role") }) {
+		t.Errorf("the policy attachment does not depend on its role: %v", m.depends["platform-eksRole-4b490823"])
+	}
+	for _, output := range []string{"eksCluster", "kubeconfig", "kubeconfigJson", "core", "oidcIssuer", "clusterSecurityGroupId"} {
+		urns := resp.StateDependencies[output].GetUrns()
+		if !slices.ContainsFunc(urns, func(urn string) bool { return strings.HasSuffix(urn, "::platform-eksCluster") }) {
+			t.Errorf("output %s does not depend on the cluster: %v", output, urns)
+		}
+	}
+}
+
 var counter = regexp.MustCompile(`(platform-[A-Za-z-]+?)-\d+`)
 
 // normalised drops the counters that stand for "some id": the order of creation is not part of the contract.
@@ -218,7 +235,9 @@ type monitor struct {
 	pulumirpc.UnimplementedResourceMonitorServer
 	mu    sync.Mutex
 	calls []call
-	dry   bool
+	// depends holds the URNs each resource depends on through its properties, by name.
+	depends map[string][]string
+	dry     bool
 }
 
 func (m *monitor) SupportsFeature(context.Context, *pulumirpc.SupportsFeatureRequest) (*pulumirpc.SupportsFeatureResponse, error) {
@@ -256,6 +275,11 @@ func (m *monitor) RegisterResource(_ context.Context, req *pulumirpc.RegisterRes
 	}
 	urn := "urn:pulumi:dev::headroom::" + typ + "::" + req.Name
 	resp := &pulumirpc.RegisterResourceResponse{Urn: urn, Object: req.Object}
+	m.mu.Lock()
+	for _, d := range req.PropertyDependencies {
+		m.depends[req.Name] = append(m.depends[req.Name], d.Urns...)
+	}
+	m.mu.Unlock()
 	if !req.Custom {
 		return resp, nil
 	}
@@ -305,7 +329,17 @@ func plain(inputs resource.PropertyMap) map[string]any {
 // expand runs the component through the plugin protocol against the recording monitor.
 func expand(t *testing.T, args resource.PropertyMap, dry bool) ([]call, resource.PropertyMap, error) {
 	t.Helper()
-	m := &monitor{dry: dry}
+	m, resp, err := constructed(t, args, dry)
+	if err != nil {
+		return nil, nil, err
+	}
+	outputs, err := sdk.UnmarshalProperties(resp.State, sdk.MarshalOptions{KeepUnknowns: true, KeepResources: true})
+	return m.calls, outputs, err
+}
+
+func constructed(t *testing.T, args resource.PropertyMap, dry bool) (*monitor, *pulumirpc.ConstructResponse, error) {
+	t.Helper()
+	m := &monitor{dry: dry, depends: map[string][]string{}}
 	cancel := make(chan bool)
 	handle, err := rpcutil.ServeWithOptions(rpcutil.ServeOptions{Cancel: cancel, Init: func(s *grpc.Server) error {
 		pulumirpc.RegisterResourceMonitorServer(s, m)
@@ -327,9 +361,5 @@ func expand(t *testing.T, args resource.PropertyMap, dry bool) ([]call, resource
 		Project: "headroom", Stack: "dev", DryRun: dry, Parallel: 8, MonitorEndpoint: fmt.Sprintf("127.0.0.1:%d", handle.Port),
 		Type: clusterType, Name: "platform", Inputs: inputs, AcceptsOutputValues: true,
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	outputs, err := sdk.UnmarshalProperties(resp.State, sdk.MarshalOptions{KeepUnknowns: true, KeepResources: true})
-	return m.calls, outputs, err
+	return m, resp, err
 }

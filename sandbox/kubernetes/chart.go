@@ -63,7 +63,8 @@ func construct(ctx *pulumi.Context, name string, inputs sdkprovider.ConstructInp
 		if o.kind() == crdKind {
 			definitions = append(definitions, child)
 		}
-		children = append(children, pulumi.NewResourceInput(child))
+		// By way of the URN, so that what takes the reference depends on the object.
+		children = append(children, child.URN().ApplyT(func(pulumi.URN) pulumi.Resource { return child }).(pulumi.ResourceOutput))
 	}
 	c.Resources = children.ToArrayOutput()
 	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"resources": c.Resources})
