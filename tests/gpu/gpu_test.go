@@ -87,31 +87,42 @@ func objects(t *testing.T, module, pinned, chartName string, values map[string]a
 	return made
 }
 
-// decode gives the only object of a kind, strictly: a field that Kubernetes does not know is a fault.
+// decode gives the object of a kind and name, strictly: a field that Kubernetes does not know is a fault.
 func decode(t *testing.T, made []map[string]any, kind, name string, into any) {
 	t.Helper()
-	for _, object := range made {
-		if object["kind"] != kind || name != "" && object["metadata"].(map[string]any)["name"] != name {
-			continue
-		}
-		text, err := yaml.Marshal(object)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := yaml.UnmarshalStrict(text, into); err != nil {
-			t.Fatal(err)
-		}
-		return
+	i := slices.Index(names(made), kind+" "+name)
+	if i < 0 {
+		t.Fatalf("no %s %s in %v", kind, name, names(made))
 	}
-	t.Fatalf("no %s %s", kind, name)
+	text, err := yaml.Marshal(made[i])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(text, into); err != nil {
+		t.Fatal(err)
+	}
 }
 
-func kinds(made []map[string]any) (kinds []string) {
+// names of the objects, by kind and name.
+func names(made []map[string]any) (names []string) {
 	for _, object := range made {
-		kinds = append(kinds, object["kind"].(string))
+		names = append(names, object["kind"].(string)+" "+object["metadata"].(map[string]any)["name"].(string))
 	}
-	slices.Sort(kinds)
-	return slices.Compact(kinds)
+	return names
+}
+
+// The agents' DaemonSets.
+const (
+	pluginSet = "nvidia-device-plugin"
+	mpsSet    = "nvidia-device-plugin-mps-control-daemon"
+	draSet    = "dra-driver-nvidia-gpu-kubelet-plugin"
+)
+
+func agent(t *testing.T, made []map[string]any, name string) appsv1.DaemonSet {
+	t.Helper()
+	var set appsv1.DaemonSet
+	decode(t, made, "DaemonSet", name, &set)
+	return set
 }
 
 func plugin(t *testing.T) []map[string]any {
@@ -154,20 +165,18 @@ func lands(t *testing.T, pod corev1.PodSpec, n *corev1.Node) bool {
 
 // Field fault BR-72, and no node with two owners of its GPUs.
 func TestAgentsLandOnTheirPoolsAndNowhereElse(t *testing.T) {
-	var pluginSet, draSet appsv1.DaemonSet
-	decode(t, plugin(t), "DaemonSet", "", &pluginSet)
-	decode(t, dra(t), "DaemonSet", "", &draSet)
+	plugin, dra := agent(t, plugin(t), pluginSet), agent(t, dra(t), draSet)
 	for _, p := range pools {
 		n := node(p.Name, p.Taints)
 		own := p.Scaler != pool.AutoMode
-		if got, want := lands(t, pluginSet.Spec.Template.Spec, n), own && p.DeviceMode == pool.Plugin; got != want {
+		if got, want := lands(t, plugin.Spec.Template.Spec, n), own && p.DeviceMode == pool.Plugin; got != want {
 			t.Errorf("the device plugin lands on pool %s: %v, want %v", p.Name, got, want)
 		}
-		if got, want := lands(t, draSet.Spec.Template.Spec, n), own && p.DeviceMode == pool.DRA; got != want {
+		if got, want := lands(t, dra.Spec.Template.Spec, n), own && p.DeviceMode == pool.DRA; got != want {
 			t.Errorf("the DRA driver lands on pool %s: %v, want %v", p.Name, got, want)
 		}
 	}
-	for name, set := range map[string]appsv1.DaemonSet{"device plugin": pluginSet, "DRA driver": draSet} {
+	for name, set := range map[string]appsv1.DaemonSet{"device plugin": plugin, "DRA driver": dra} {
 		if lands(t, set.Spec.Template.Spec, node("system", nil)) {
 			t.Errorf("the %s lands on the system pool", name)
 		}
@@ -176,26 +185,36 @@ func TestAgentsLandOnTheirPoolsAndNowhereElse(t *testing.T) {
 
 // A taint that no pool has keeps the agents off: they tolerate what is named, not everything.
 func TestUnknownTaintKeepsAgentsOff(t *testing.T) {
-	var set appsv1.DaemonSet
-	decode(t, plugin(t), "DaemonSet", "", &set)
+	set := agent(t, plugin(t), pluginSet)
 	if lands(t, set.Spec.Template.Spec, node("l4", []pool.Taint{{Key: "broken", Effect: pool.NoSchedule}})) {
 		t.Error("the device plugin tolerates a taint that no pool has")
 	}
 }
 
-func TestDevicePluginBringsNothingElse(t *testing.T) {
-	if got := kinds(plugin(t)); !slices.Equal(got, []string{"DaemonSet"}) {
-		t.Errorf("the chart makes %v", got)
+// The chart also makes the MPS daemon, which waits for a label that nodes do not have.
+func TestDevicePluginBringsNothingThatRuns(t *testing.T) {
+	made := plugin(t)
+	got := names(made)
+	slices.Sort(got)
+	if want := []string{"DaemonSet " + pluginSet, "DaemonSet " + mpsSet}; !slices.Equal(got, want) {
+		t.Fatalf("the chart makes %v, want %v", got, want)
+	}
+	mps := agent(t, made, mpsSet)
+	for _, p := range pools {
+		if lands(t, mps.Spec.Template.Spec, node(p.Name, p.Taints)) {
+			t.Errorf("the MPS daemon lands on pool %s", p.Name)
+		}
 	}
 }
 
 func TestDRADriverHasNoControllerAndNoComputeDomains(t *testing.T) {
 	made := dra(t)
-	if slices.Contains(kinds(made), "Deployment") {
-		t.Errorf("the chart makes %v", kinds(made))
+	for _, name := range names(made) {
+		if strings.HasPrefix(name, "Deployment ") || strings.Contains(name, "DeviceClass compute-domain") {
+			t.Errorf("the chart makes %s", name)
+		}
 	}
-	var set appsv1.DaemonSet
-	decode(t, made, "DaemonSet", "", &set)
+	set := agent(t, made, draSet)
 	for _, c := range set.Spec.Template.Spec.Containers {
 		if c.Name != "gpus" {
 			t.Errorf("container %s", c.Name)
@@ -204,9 +223,8 @@ func TestDRADriverHasNoControllerAndNoComputeDomains(t *testing.T) {
 }
 
 func TestAgentsRunAsNodeAgents(t *testing.T) {
-	for name, made := range map[string][]map[string]any{"device plugin": plugin(t), "DRA driver": dra(t)} {
-		var set appsv1.DaemonSet
-		decode(t, made, "DaemonSet", "", &set)
+	for name, made := range map[string][]map[string]any{pluginSet: plugin(t), draSet: dra(t)} {
+		set := agent(t, made, name)
 		if set.Namespace != gpu.Namespace || set.Spec.Template.Spec.PriorityClassName != "system-node-critical" {
 			t.Errorf("%s: namespace %s, priority %s", name, set.Namespace, set.Spec.Template.Spec.PriorityClassName)
 		}
