@@ -1,0 +1,42 @@
+package lifecycle
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+var testContext = context.Background()
+
+// shipped is a stack file of the project.
+func shipped(t *testing.T, environment string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "Pulumi."+environment+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestDevFromNothingToNothing(t *testing.T) {
+	e := start(t, shipped(t, "dev"))
+	preview, err := e.Preview(testContext)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(preview.Steps) == 0 {
+		t.Error("the preview of a new stack plans nothing")
+	}
+	first := e.up()
+	if p := e.pool(first.Outputs, "gpu-l4"); p.Nodes.Realized != 1 || p.Nodes.Maximum != 1 || p.BoundBy != "no-autoscaler" {
+		t.Errorf("pool gpu-l4: %+v, bound by %s", p.Nodes, p.BoundBy)
+	}
+	if second := e.up(); second.Changed() {
+		t.Errorf("the second up plans %v", second.Ops())
+	}
+	if refreshed, err := e.Refresh(testContext); err != nil || refreshed.Changed() {
+		t.Errorf("refresh: %v, %v", refreshed.Ops(), err)
+	}
+	e.down()
+}
