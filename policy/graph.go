@@ -206,6 +206,27 @@ func (p *Pool) readRequirements(requirements Value) {
 	p.Loose = len(p.Hardware) == 0 && !p.Unread && (gpus || !narrowed)
 }
 
+// emptyFixed tells whether a managed group is fixed at no nodes: EKS takes no maximum of 0, so the group has 1 that nothing uses.
+func emptyFixed(r Resource) bool {
+	scaling := r.Props.Key("scalingConfig")
+	sizes := [3]int{}
+	for i, key := range []string{"minSize", "desiredSize", "maxSize"} {
+		n, state := scaling.Key(key).Int()
+		if state != Known {
+			return false
+		}
+		sizes[i] = n
+	}
+	return sizes == [3]int{0, 0, 1} && !ignoresDesiredSize(r)
+}
+
+// ignoresDesiredSize tells whether the node group's own options leave the desired size to its scaler.
+func ignoresDesiredSize(r Resource) bool {
+	return slices.ContainsFunc(r.IgnoreChanges, func(path string) bool {
+		return slices.Contains([]string{"scalingConfig.desiredSize", `scalingConfig["desiredSize"]`, "scalingConfig"}, path)
+	})
+}
+
 // Pools of the graph, in its order.
 func (g Graph) Pools() []Pool {
 	var pools []Pool
@@ -223,6 +244,9 @@ func (p Pool) MaxNodes() (int, Value, State) {
 	if p.Managed {
 		at := p.Props.Key("scalingConfig", "maxSize")
 		n, state := at.Int()
+		if emptyFixed(p.Resource) {
+			n = 0
+		}
 		return n, at, state
 	}
 	if at := p.Props.Key("spec", "replicas"); at.State() != Absent {

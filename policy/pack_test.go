@@ -250,7 +250,7 @@ func TestServedPack(t *testing.T) {
 			})
 			t.Run("what the environment declares is read from the stack's configuration", func(t *testing.T) {
 				records := loadGraph(t)
-				find(t, records, "gpu-ca-group").set(t, "serving", "taints", 1, "value")
+				find(t, records, "gpu-ca-group").set(t, "serving", "taints", 1, "key")
 				stack := map[string]string{"aws:region": "us-west-2", "headroom:environment": `{"podsSelectPool": true}`}
 				if found := connect(t, address, stack, nil).analyze(records); len(found) != 0 {
 					t.Errorf("found %v", found)

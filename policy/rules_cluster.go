@@ -27,7 +27,7 @@ var clusterRules = []Rule{
 		Why:    "After an incident nobody could tell who asked the Kubernetes API for what.",
 		Remedy: "add the missing types to enabledClusterLogTypes",
 		Settings: []Setting{
-			{Name: "logTypes", Doc: "log types that must be on", Default: []string{"api", "audit", "authenticator"}},
+			{Name: "logTypes", Doc: "log types that must be on", Default: []string{"audit", "authenticator"}},
 		},
 	},
 	{

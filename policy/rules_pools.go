@@ -163,13 +163,10 @@ func poolDesiredSizeSeeded(c *Check, r Resource) {
 	scaling := r.Props.Key("scalingConfig")
 	low, s1 := scaling.Key("minSize").Int()
 	high, s2 := scaling.Key("maxSize").Int()
-	if !c.Known(scaling.Key("minSize"), s1) || !c.Known(scaling.Key("maxSize"), s2) || low == high {
+	if !c.Known(scaling.Key("minSize"), s1) || !c.Known(scaling.Key("maxSize"), s2) || low == high || emptyFixed(r) {
 		return
 	}
-	ignored := slices.ContainsFunc(r.IgnoreChanges, func(path string) bool {
-		return slices.Contains([]string{"scalingConfig.desiredSize", `scalingConfig["desiredSize"]`, "scalingConfig"}, path)
-	})
-	if !ignored {
+	if !ignoresDesiredSize(r) {
 		c.Violation(scaling.Key("desiredSize"), "a group between %s and %s nodes belongs to its scaler, and this update would set it",
 			scaling.Key("minSize").Show(), scaling.Key("maxSize").Show())
 	}

@@ -16,7 +16,7 @@ var scalerRules = []Rule{
 	{
 		Name: "scalers-disjoint", Area: "scalers", Level: Mandatory, Stack: scalersDisjoint,
 		Why:    "Two scalers answer the same pending pod: one of the two nodes comes up unused.",
-		Remedy: "give each pool a NoSchedule taint that the other lacks, or declare podsSelectPool in headroom:environment; Auto Mode goes alone",
+		Remedy: "give each pool a NoSchedule taint on a key that the other does not use, or declare podsSelectPool in headroom:environment; Auto Mode goes alone",
 		Types:  []string{typeNodeGroup, typeNodePool, typeCluster}, Faults: []string{"BR-09", "BR-10"},
 	},
 	{
@@ -31,7 +31,7 @@ var scalerRules = []Rule{
 func scaled(c *Check, g Graph) []Pool {
 	var out []Pool
 	for _, p := range g.Pools() {
-		if !p.Managed {
+		if !p.Managed || emptyFixed(p.Resource) {
 			continue
 		}
 		low, high := p.Props.Key("scalingConfig", "minSize"), p.Props.Key("scalingConfig", "maxSize")
@@ -47,6 +47,9 @@ func scaled(c *Check, g Graph) []Pool {
 func poolBoundsScaled(c *Check, g Graph) {
 	_, installed := g.Controller("cluster-autoscaler")
 	for _, r := range g.OfType(typeNodeGroup) {
+		if emptyFixed(r) {
+			continue
+		}
 		scaling := r.Props.Key("scalingConfig")
 		desired, s1 := scaling.Key("desiredSize").Int()
 		maximum, s2 := scaling.Key("maxSize").Int()
@@ -109,9 +112,12 @@ func managed(g Graph) (out []Pool) {
 	return out
 }
 
-// apart tells whether p has a taint that q lacks.
+// apart tells whether p keeps off the pods written for q: it has a taint on a key that q does not use. Values do not matter, since a
+// toleration with operator Exists takes any. The program's own check (pool.ValidateOverlap) compares the same way.
 func apart(p, q Pool) bool {
-	return slices.ContainsFunc(p.Taints, func(t Taint) bool { return t.Keeps() && !slices.Contains(q.Taints, t) })
+	return slices.ContainsFunc(p.Taints, func(t Taint) bool {
+		return t.Keeps() && !slices.ContainsFunc(q.Taints, func(other Taint) bool { return other.Key == t.Key })
+	})
 }
 
 func poolDRAServed(c *Check, g Graph) {

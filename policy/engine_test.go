@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+var cli = flag.String("pulumi", "pulumi", "the Pulumi CLI, for the test on the real engine")
+
+type anyComponent struct{ pulumi.ResourceState }
+
+// graphProgram registers the golden graph as components of the same types and properties: the engine shows them to the pack like any
+// resource, and no provider is needed. Options that only custom resources have are not in it.
+func graphProgram(records []record) pulumi.RunFunc {
+	return func(ctx *pulumi.Context) error {
+		for _, r := range records {
+			if r.Type == typeStack {
+				for key, v := range r.Props {
+					ctx.Export(key, pulumi.ToOutput(v))
+				}
+				continue
+			}
+			inputs := pulumi.Map{}
+			for key, v := range r.Props {
+				inputs[key] = pulumi.Any(v)
+			}
+			c := &anyComponent{}
+			if err := ctx.RegisterComponentResourceV2(r.Type, r.Name, inputs, c, pulumi.Protect(r.Protect), pulumi.IgnoreChanges(r.IgnoreChanges)); err != nil {
+				return err
+			}
+			if err := ctx.RegisterResourceOutputs(c, inputs); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// The real CLI and engine, file backend, the built pack with an environment's config. What the sandbox's own test adds is the program.
+func TestBuiltPackFailsAPreviewOfTheRealEngine(t *testing.T) {
+	path, err := exec.LookPath(*cli)
+	if err != nil {
+		t.Skipf("no Pulumi CLI (%v): put it on PATH, or go test ./policy -args -pulumi <path>", err)
+	}
+	pack := filepath.Join(t.TempDir(), "policy")
+	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-w -s", "-o", pack, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	config, err := filepath.Abs("config/staging.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, v := range map[string]string{
+		"PATH": directory + string(os.PathListSeparator) + os.Getenv("PATH"), "PULUMI_BACKEND_URL": "file://" + filepath.ToSlash(t.TempDir()),
+		"PULUMI_HOME": t.TempDir(), "PULUMI_CONFIG_PASSPHRASE": "test", "PULUMI_SKIP_UPDATE_CHECK": "true",
+	} {
+		t.Setenv(key, v)
+	}
+	preview := func(t *testing.T, records []record) (string, error) {
+		ctx := context.Background()
+		stack, err := auto.UpsertStackInlineSource(ctx, "staging", "headroom", graphProgram(records))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stack.SetConfig(ctx, "aws:region", auto.ConfigValue{Value: testEnv.Region}); err != nil {
+			t.Fatal(err)
+		}
+		result, err := stack.Preview(ctx, optpreview.PolicyPacks(pack), optpreview.PolicyPackConfigs(config))
+		if err != nil {
+			return err.Error(), err
+		}
+		return result.StdOut, nil
+	}
+	t.Run("the golden graph passes", func(t *testing.T) {
+		if out, err := preview(t, loadGraph(t)); err != nil {
+			t.Error(out)
+		} else if !strings.Contains(out, packName+"@") {
+			t.Errorf("the pack is not named, so it may not have run:\n%s", out)
+		}
+	})
+	t.Run("one moved alias, and one ceiling passed, end it with an error", func(t *testing.T) {
+		records := loadGraph(t)
+		find(t, records, "gpu-l4-class").set(t, "al2023@latest", "spec", "amiSelectorTerms", 0, "alias")
+		find(t, records, "headroom-dev").set(t, 2, "capacity", "pools", 0, "ceilings", 0, "nodes")
+		out, err := preview(t, records)
+		if err == nil {
+			t.Fatalf("the preview passed:\n%s", out)
+		}
+		for _, part := range []string{"[mandatory]  nodes-image-pinned", "[mandatory]  capacity-within-ceilings", "al2023@latest", "Remedy: "} {
+			if !strings.Contains(out, part) {
+				t.Errorf("no %q in:\n%s", part, out)
+			}
+		}
+	})
+}
