@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/headroom-eks/headroom/components/internal/recorder"
+	"github.com/headroom-eks/headroom/internal/recorder"
 	"github.com/headroom-eks/headroom/components/network"
 	"github.com/headroom-eks/headroom/components/nodegroup"
 	"github.com/headroom-eks/headroom/components/pool"
