@@ -177,6 +177,29 @@ func tiny(ctx *pulumi.Context) error {
 	return nil
 }
 
+// withChart adds a network that does not exist yet and a chart that takes its id.
+func withChart(ctx *pulumi.Context, base Program) error {
+	if err := base(ctx); err != nil {
+		return err
+	}
+	vpc, err := ec2.NewVpc(ctx, "other", &ec2.VpcArgs{CidrBlock: pulumi.String("10.1.0.0/16")})
+	if err != nil {
+		return err
+	}
+	// Its cluster is never asked: nothing is made in a preview.
+	k8s, err := kubernetes.NewProvider(ctx, "late-k8s", &kubernetes.ProviderArgs{Kubeconfig: pulumi.String(anyKubeconfig)})
+	if err != nil {
+		return err
+	}
+	_, err = helm.NewChart(ctx, "late", &helm.ChartArgs{
+		Chart: pulumi.String("oci://example.com/late"), Version: pulumi.String("1.0.0"), Namespace: pulumi.String("kube-system"),
+		Values: pulumi.Map{"vpc": vpc.ID()},
+	}, pulumi.Providers(k8s))
+	return err
+}
+
+const anyKubeconfig = `{"current-context":"a","contexts":[{"name":"a","context":{"cluster":"c"}}],"clusters":[{"name":"c","cluster":{"server":"https://x"}}]}`
+
 func TestLifeOfAClusterOnTheRealEngine(t *testing.T) {
 	s := open(t, project(t, region), tiny)
 
@@ -211,6 +234,15 @@ func TestLifeOfAClusterOnTheRealEngine(t *testing.T) {
 	}
 	if refreshed := must(t, s.Refresh); refreshed.Changed() {
 		t.Errorf("a refresh finds changes that nobody made: %v", refreshed.Ops())
+	}
+
+	// A chart whose values are not known yet shows none of its objects, and says so.
+	if err := s.Use(context.Background(), func(ctx *pulumi.Context) error { return withChart(ctx, tiny) }); err != nil {
+		t.Fatal(err)
+	}
+	planned := must(t, s.Preview)
+	if len(planned.Named("late")) != 1 || len(planned.Named("late:kube-system/late")) != 0 || !strings.Contains(planned.Messages("info"), "Can't preview") {
+		t.Errorf("preview of a chart with an unknown value: %v\n%s", planned.Ops(), planned.Messages(""))
 	}
 
 	if err := s.World().Update(func(state *world.State) error {

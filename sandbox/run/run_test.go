@@ -53,6 +53,20 @@ func TestEncryptedConfigurationIsRefused(t *testing.T) {
 	}
 }
 
+func TestScreenLeavesOutWhatWouldLeadToARealStack(t *testing.T) {
+	var out strings.Builder
+	l := &lines{w: &out}
+	for _, part := range []string{"Reso", "urces:\n    - 1 deleted\nThe resources in the stack have been deleted, but\nIf you want to remove the ", "stack completely, run `pulumi stack rm dev`.\nend"} {
+		if _, err := l.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.flush()
+	if got := out.String(); got != "Resources:\n    - 1 deleted\nend\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestOnlyACLIAsNewAsThePinnedOneIsUsed(t *testing.T) {
 	for found, want := range map[string]bool{"v3.274.1": true, "v3.280.0": true, "v3.274.0": false, "v4.0.0": false, "": false, "dev": false} {
 		if usable(found, "v3.274.1") != want {

@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
@@ -153,7 +152,7 @@ func (s *Sandbox) Use(ctx context.Context, p Program) error {
 // Preview plans.
 func (s *Sandbox) Preview(ctx context.Context) (Result, error) {
 	return s.operate(ctx, "preview", func(ch chan events.EngineEvent, out, errs io.Writer) error {
-		_, err := s.stack.Preview(ctx, optpreview.EventStreams(ch), optpreview.ProgressStreams(out), optpreview.ErrorProgressStreams(errs), optpreview.Color(s.colour()),
+		_, err := s.stack.Preview(ctx, optpreview.EventStreams(ch), optpreview.ProgressStreams(out), optpreview.ErrorProgressStreams(errs), optpreview.Color(s.colour()), optpreview.SuppressOutputs(),
 			optpreview.PolicyPacks(s.options.PolicyPacks...), optpreview.PolicyPackConfigs(s.options.PolicyPackConfigs...))
 		return err
 	})
@@ -177,7 +176,7 @@ func (s *Sandbox) Up(ctx context.Context) (Result, error) {
 // Refresh reads the account into the stack's state.
 func (s *Sandbox) Refresh(ctx context.Context) (Result, error) {
 	return s.operate(ctx, "refresh", func(ch chan events.EngineEvent, out, errs io.Writer) error {
-		_, err := s.stack.Refresh(ctx, optrefresh.EventStreams(ch), optrefresh.ProgressStreams(out), optrefresh.ErrorProgressStreams(errs), optrefresh.Color(s.colour()))
+		_, err := s.stack.Refresh(ctx, optrefresh.EventStreams(ch), optrefresh.ProgressStreams(out), optrefresh.ErrorProgressStreams(errs), optrefresh.Color(s.colour()), optrefresh.SuppressOutputs())
 		return err
 	})
 }
@@ -185,7 +184,7 @@ func (s *Sandbox) Refresh(ctx context.Context) (Result, error) {
 // Down destroys everything the stack made.
 func (s *Sandbox) Down(ctx context.Context) (Result, error) {
 	return s.operate(ctx, "down", func(ch chan events.EngineEvent, out, errs io.Writer) error {
-		_, err := s.stack.Destroy(ctx, optdestroy.EventStreams(ch), optdestroy.ProgressStreams(out), optdestroy.ErrorProgressStreams(errs), optdestroy.Color(s.colour()))
+		_, err := s.stack.Destroy(ctx, optdestroy.EventStreams(ch), optdestroy.ProgressStreams(out), optdestroy.ErrorProgressStreams(errs), optdestroy.Color(s.colour()), optdestroy.SuppressOutputs())
 		return err
 	})
 }
@@ -217,12 +216,13 @@ func (s *Sandbox) operate(ctx context.Context, name string, f func(ch chan event
 		return Result{}, err
 	}
 	var screen, stderr bytes.Buffer
-	shared := &locked{w: io.MultiWriter(&screen, s.options.Progress)}
+	shared := &lines{w: io.MultiWriter(&screen, s.options.Progress)}
 	ch := make(chan events.EngineEvent)
 	results := make(chan Result, 1)
 	done := make(chan struct{})
 	go func() { results <- collect(ch, done) }()
 	err := f(ch, shared, io.MultiWriter(&stderr, shared))
+	shared.flush()
 	close(done) // the API closes ch only when the engine got as far as sending events
 	r := <-results
 	r.Screen = screen.String()
@@ -230,16 +230,4 @@ func (s *Sandbox) operate(ctx context.Context, name string, f func(ch chan event
 		return r, &OperationError{Operation: name, Result: r, Stderr: plain(stderr.String()), Err: err}
 	}
 	return r, nil
-}
-
-// locked lets two streams share one writer.
-type locked struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (l *locked) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(p)
 }

@@ -162,6 +162,9 @@ func (c command) explain(name string, err error) error {
 	if name == "preview" {
 		next = "Nothing was changed: correct the cause and preview again."
 	}
+	if strings.Contains(err.Error(), "currently locked") {
+		next = "Another run is going on, or one was killed. If it was killed, delete " + filepath.Join(c.home(), "state", ".pulumi", "locks") + " and try again."
+	}
 	return fmt.Errorf("%w\n\n%s\nTo forget this environment altogether, delete %s", failed, next, c.home())
 }
 
