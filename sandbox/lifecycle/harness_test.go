@@ -1,11 +1,13 @@
 package lifecycle
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,11 +30,26 @@ var tools = sync.OnceValues(func() (run.Tools, error) {
 	return run.FindTools(testContext, module, os.Stderr)
 })
 
+// stackFile is the text of a stack file from keys of headroom:environment, each "key: value" on one line. Network and cluster have a value
+// when they are not among them.
+func stackFile(keys ...string) string {
+	text := "config:\n  aws:region: us-west-2\n  headroom:environment:\n"
+	for _, key := range append([]string{"network: {zones: [us-west-2a, us-west-2b]}", "cluster: {publicAccessCidrs: [203.0.113.0/24]}"}, keys...) {
+		name, _, _ := strings.Cut(key, ":")
+		given := func(k string) bool { return strings.HasPrefix(k, name+":") && k != key }
+		if !slices.ContainsFunc(keys, given) {
+			text += "    " + key + "\n"
+		}
+	}
+	return text
+}
+
 // environment is one stack under test in an account of its own. Its configuration can be rewritten between updates.
 type environment struct {
 	*run.Sandbox
 	t       *testing.T
 	project string
+	file    string // the stack file's name
 	program run.Program
 	// now is the clock of the program.
 	now time.Time
@@ -40,10 +57,21 @@ type environment struct {
 	unreachable bool
 }
 
-// start prepares a stack from the text of a stack file.
+// start prepares a stack from the text of a stack file, and lets the test run beside others.
 func start(t *testing.T, stackFile string, options ...func(*run.Options)) *environment {
 	t.Helper()
 	t.Parallel()
+	return open(t, stackFile, options...)
+}
+
+// inAccountOf prepares another stack in the account of the first one.
+func inAccountOf(first *environment, stack, stackFile string, options ...func(*run.Options)) *environment {
+	first.t.Helper()
+	return open(first.t, stackFile, append(options, func(o *run.Options) { o.Environment, o.Home = stack, first.Home() })...)
+}
+
+func open(t *testing.T, stackFile string, options ...func(*run.Options)) *environment {
+	t.Helper()
 	found, err := tools()
 	if err != nil {
 		t.Fatalf("the engine is needed and could not be had: %v", err)
@@ -53,13 +81,14 @@ func start(t *testing.T, stackFile string, options ...func(*run.Options)) *envir
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.write("Pulumi.yaml", string(projectFile))
-	e.write("Pulumi.test.yaml", stackFile)
 	e.program = run.Program(infra.Program(infra.Options{Now: func() time.Time { return e.now }, Dial: e.dial}))
 	o := run.Options{Environment: "test", Tools: found, Program: e.program}
 	for _, option := range options {
 		option(&o)
 	}
+	e.program, e.file = o.Program, "Pulumi."+o.Environment+".yaml"
+	e.write("Pulumi.yaml", string(projectFile))
+	e.write(e.file, stackFile)
 	if e.Sandbox, err = run.New(testContext, e.project, o); err != nil {
 		t.Fatal(err)
 	}
@@ -84,8 +113,7 @@ func (e *environment) write(name, text string) {
 // configure replaces parts of the stack file, given as pairs of old and new text; an old text that is not there fails the test.
 func (e *environment) configure(pairs ...string) {
 	e.t.Helper()
-	path := filepath.Join(e.project, "Pulumi.test.yaml")
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(filepath.Join(e.project, e.file))
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -96,9 +124,72 @@ func (e *environment) configure(pairs ...string) {
 		}
 		changed = strings.Replace(changed, pairs[i], pairs[i+1], 1)
 	}
-	e.write("Pulumi.test.yaml", changed)
+	e.write(e.file, changed)
 	if err := e.Use(testContext, e.program); err != nil { // reads the project's files again
 		e.t.Fatal(err)
+	}
+}
+
+// fails runs an operation that has to fail, and wants each of the words in what it says.
+func (e *environment) fails(operation func(context.Context) (run.Result, error), words ...string) run.Result {
+	e.t.Helper()
+	result, err := operation(testContext)
+	if err == nil {
+		e.t.Fatalf("it went through, and should have said %q; it did %v", words, changes(result))
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			e.t.Errorf("no %q in: %v", w, err)
+		}
+	}
+	return result
+}
+
+// changes are the operations of a result by the logical name and the type of the resource, in the engine's order: what tests compare.
+func changes(r run.Result) map[string]string {
+	out := map[string]string{}
+	for _, s := range r.Steps {
+		key := s.Name + " " + s.Type[strings.LastIndex(s.Type, ":")+1:]
+		out[key] = strings.TrimSpace(out[key] + " " + s.Op)
+	}
+	return out
+}
+
+// step runs one behaviour of a sequence that shares the environment, as a test of its own; after a failed one the rest would say nothing.
+func (e *environment) step(name string, f func(t *testing.T)) {
+	e.t.Helper()
+	sequence := e.t
+	passed := sequence.Run(name, func(t *testing.T) {
+		e.t = t
+		defer func() { e.t = sequence }()
+		f(t)
+	})
+	if !passed {
+		sequence.FailNow()
+	}
+}
+
+// refused fails the test unless a preview fails and says all of it.
+func (e *environment) refused(want ...string) {
+	e.t.Helper()
+	e.fails(e.Preview, want...)
+}
+
+// preview plans, and fails the test when that fails.
+func (e *environment) preview() run.Result {
+	e.t.Helper()
+	result, err := e.Preview(testContext)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return result
+}
+
+// settled fails the test when an update would change anything.
+func (e *environment) settled() {
+	e.t.Helper()
+	if again := e.preview(); again.Changed() {
+		e.t.Errorf("the next update plans %v", again.Ops())
 	}
 }
 
