@@ -156,13 +156,13 @@ func changes(r run.Result) map[string]string {
 }
 
 // step runs one behaviour of a sequence that shares the environment, as a test of its own; after a failed one the rest would say nothing.
-func (e *environment) step(name string, f func(t *testing.T)) {
+func (e *environment) step(name string, f func()) {
 	e.t.Helper()
 	sequence := e.t
 	passed := sequence.Run(name, func(t *testing.T) {
 		e.t = t
 		defer func() { e.t = sequence }()
-		f(t)
+		f()
 	})
 	if !passed {
 		sequence.FailNow()
