@@ -186,6 +186,14 @@ func updateNodeGroup(c *call) error {
 	if g == nil {
 		return fmt.Errorf("ResourceNotFoundException: the Auto Scaling group of %s is gone", c.res.ID)
 	}
+	if str(c.res.Outputs, "status") == "CREATE_FAILED" {
+		// For good: EKS neither repairs nor updates it, it must be replaced. https://github.com/aws/containers-roadmap/issues/764
+		if d := c.row.diff(c.old, c.res.Outputs, c.in, []string{"tags"}); len(d.Changed) > 0 {
+			return fmt.Errorf("ResourceInUseException: Nodegroup cannot be updated as it is currently not in Active State (%s is CREATE_FAILED; replace it)", c.res.ID)
+		}
+		c.set("status", "CREATE_FAILED")
+		return nil
+	}
 	// What was left out keeps what EKS had chosen.
 	for _, k := range words("version releaseVersion amiType instanceTypes diskSize") {
 		if !has(c.in, k) && has(c.res.Outputs, k) {

@@ -129,6 +129,11 @@ func TestNodeGroupsThatAreMadeAndDoNotWork(t *testing.T) {
 			if read, found := a.read(group); !found || str(read.out, "status") != "CREATE_FAILED" {
 				t.Errorf("found %v, status %v", found, read.out["status"])
 			}
+			_, err = a.tryUpdate(group, with(groupInputs(p, lt, 0, 1, 5), c.change))
+			wantError(t, err, "ResourceInUseException", "not in Active State")
+			if again := a.update(group, with(groupInputs(p, lt, 0, 1, 4), c.change)); str(again.out, "status") != "CREATE_FAILED" {
+				t.Errorf("an update without a change made it %v", again.out["status"])
+			}
 			a.deletes(group)
 		})
 	}

@@ -140,7 +140,15 @@ func (s *State) SetQuota(code string, value float64) error {
 		return fmt.Errorf("quota %q is not one the sandbox keeps; known: %s", code, strings.Join(slices.Sorted(maps.Keys(QuotaNames)), ", "))
 	}
 	s.Quotas[code] = value
+	s.retry()
 	return nil
+}
+
+// retry lets the groups that are short of nodes try again, as Auto Scaling does by itself. That they still cannot is no news.
+func (s *State) retry() {
+	for _, name := range slices.Sorted(maps.Keys(s.Groups)) {
+		_ = s.Settle(s.Groups[name])
+	}
 }
 
 // EmptyZone makes every launch of the type ("*" for all) in the zone fail; with offering false EC2 does not even offer it any more.
@@ -168,6 +176,7 @@ func (s *State) FillZone(zone, instanceType string) {
 			delete(m, instanceType)
 		}
 	}
+	s.retry()
 }
 
 // Interrupt takes a spot instance away. Its group starts another if it can; a NodePool's nodes come back only with pods.
