@@ -24,7 +24,7 @@ type CNI struct {
 	MinimumIPTarget int
 }
 
-// AddressesPerNode is how many addresses of its subnet a full node takes: its pods', those kept warm, and one for each interface.
+// AddressesNeeded is how many addresses of its subnet a full node takes: its pods', those kept warm, and one for each interface.
 // MaxENIs and ipv4PerENI are those of the instance type; pods are those with an address of their own. 0 means not known.
 func (c CNI) AddressesNeeded(maxENIs, ipv4PerENI, pods int) int {
 	if c.AddressesPerNode > 0 {

@@ -12,10 +12,10 @@ import (
 // Quotas of the EKS service that bound managed node groups.
 // https://docs.aws.amazon.com/eks/latest/userguide/service-quotas.html
 const (
-	NodesPerGroupCode    = "L-BD136A63"
-	DefaultNodesPerGroup = 450
-	GroupsPerClusterCode = "L-6D54EA21"
-	DefaultGroupsPerEKS  = 30
+	NodesPerGroupCode       = "L-BD136A63"
+	DefaultNodesPerGroup    = 450
+	GroupsPerClusterCode    = "L-6D54EA21"
+	DefaultGroupsPerCluster = 30
 )
 
 // ConfiguredCeiling is what the config allows: the count that applies to the scaler, and every limit divided by what one node

@@ -203,7 +203,7 @@ func TestNodeGroupQuotas(t *testing.T) {
 	if got := NodeGroupSizeCeiling(2, DefaultNodesPerGroup); got.Nodes != 900 || got.PromiseOnly {
 		t.Errorf("%+v, want 900 nodes in two groups", got)
 	}
-	if NodeGroupsFit(30, DefaultGroupsPerEKS) != nil || NodeGroupsFit(31, DefaultGroupsPerEKS) == nil {
+	if NodeGroupsFit(30, DefaultGroupsPerCluster) != nil || NodeGroupsFit(31, DefaultGroupsPerCluster) == nil {
 		t.Error("30 groups fit and 31 do not")
 	}
 }

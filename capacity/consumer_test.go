@@ -152,6 +152,7 @@ func TestFits(t *testing.T) {
 		{"more GPUs a node", Gang{Nodes: 7, GPUsPerNode: 2, GPUModel: "L4"}, AfterScaling, "large", ""},
 		{"more nodes than quotas give", Gang{Nodes: 8, GPUsPerNode: 2, GPUModel: "L4"}, No, "large", VCPUQuota},
 		{"more nodes than configured", Gang{Nodes: 5, DeviceMode: pool.Plugin, GPUModel: "L4"}, No, "small", ConfiguredKind},
+		{"a node that runs may be spot", Gang{Nodes: 1, GPUsPerNode: 2, Firm: true}, AfterScaling, "large", ""},
 		{"firm ones of a spot pool", Gang{Nodes: 2, GPUsPerNode: 2, Firm: true}, AfterScaling, "large", ""},
 		{"more firm ones than the on-demand quota", Gang{Nodes: 3, GPUsPerNode: 2, Firm: true}, No, "large", VCPUQuota},
 		{"two in different zones are no gang of a tied pool", Gang{Nodes: 2, GPUModel: "L40S"}, AfterScaling, "tied", ""},

@@ -1,8 +1,10 @@
 package capacity
 
 import (
+	"flag"
 	"fmt"
 	"math/rand"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -11,6 +13,14 @@ import (
 	"github.com/headroom-eks/headroom/components/pool"
 	"pgregory.net/rapid"
 )
+
+// TestMain draws more cases than rapid's default of 100; -rapid.checks still decides.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "1000"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 var testZones = []string{"a", "b", "c"}
 

@@ -72,6 +72,10 @@ func Wake(f WakeFacts) (scalesFromZero bool, ceiling *Bound) {
 	if f.Scaler == pool.Fixed {
 		return false, nil
 	}
+	pods := "pods that claim GPUs through DRA"
+	if f.Static {
+		pods = "a pool of a fixed number of them"
+	}
 	rule, found := f.rule()
 	if !found {
 		return false, unknown(fmt.Sprintf("nothing is known of scaler %q with device mode %q", f.Scaler, f.DeviceMode))
@@ -88,12 +92,12 @@ func Wake(f WakeFacts) (scalesFromZero bool, ceiling *Bound) {
 			return false, unknown(fmt.Sprintf("the version of %s (%q) is not known; it has to be %s or later", need.what, need.have, need.want))
 		}
 		if semver.Compare(have, "v"+need.want) < 0 {
-			return false, bound("%s makes no nodes for pods that claim GPUs through DRA before %s %s; it is %s", f.Scaler, need.what, need.want, need.have)
+			return false, bound("%s makes no nodes for %s before %s %s; it is %s", f.Scaler, pods, need.what, need.want, need.have)
 		}
 	}
 	switch {
 	case rule.draSwitch && !f.DRAEnabled:
-		return false, bound("%s makes no nodes for pods that claim GPUs through DRA while its switch for it is off", f.Scaler)
+		return false, bound("%s makes no nodes for %s while its switch for that is off", f.Scaler, pods)
 	case rule.fromOne && realized == 0:
 		return false, bound("%s cannot make the first node of a DRA pool, and none runs", f.Scaler)
 	case rule.fromOne && f.MinNodeCount < 1:
