@@ -57,9 +57,10 @@ With plain Pulumi:
 
 - **Levels and settings** per environment stand in ` + "`policy/config/<environment>.json`" + `, under the rule's name; so do **exceptions**, each with its
   reason and the exact URNs it covers. An excepted finding is still shown.
-- **Unknown values.** In a preview some values are decided by the update. A rule that meets one says so through the advisory policies
-  ` + "`unknown-in-preview` and `unknown-in-preview-stack`" + `, and the update runs the pack again with the values. A note is not a pass.
-- **Stack rules** look at the outputs of all resources after all steps, the stack's own outputs (` + "`capacity`" + `) included.
+- **Unknown values.** In a preview some values are decided by the update. What a rule could not look at for that reason stands in one
+  advisory finding, ` + "`unknown-in-preview`" + `, and the update runs the pack again with the values. A note is not a pass.
+- **Stack rules** look at the outputs of all resources after all steps, the stack's own outputs (` + "`capacity`" + `) included, and at
+  inputs where a preview knows no outputs. Their settings stand in the same file: the pack hands them over, which its SDK does not.
 - **Charts** show policies neither version nor values, only the objects they render; before the cluster exists, not even those.
 - **What no policy can see** is the operation: that a resource is replaced, or what it was before. ` + "`policy/cmd/plancheck`" + ` reads that from
   ` + "`pulumi preview --json`" + `; see [ci.md](ci.md).

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/blang/semver"
+	"github.com/pulumi/pulumi/sdk/v3/go/property"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/policyx"
 )
 
 // This is the only file that knows policyx, which is experimental. What it lacks is made up for here:
-//   - a policy has one level, so that what cannot be checked yet is reported by advisory policies of their own (unknownNote);
+//   - a policy has one level, so that what cannot be checked yet is gathered and reported once by an advisory policy, unknownNote;
 //   - stack policies get no config: a stack rule with settings is registered twice under its name, the second time as a resource
 //     policy that finds nothing and remembers the config (resource policies always run first, the stack resource among them);
 //   - a panic ends the process: Rule.run turns it into a violation.
@@ -25,7 +26,6 @@ const (
 	packName    = "headroom"
 	packVersion = "0.1.0" // also in PulumiPolicy.yaml, a test compares
 	unknownNote = "unknown-in-preview"
-	unknownAll  = "unknown-in-preview-stack"
 )
 
 // serve answers the engine until it hangs up.
@@ -57,41 +57,34 @@ func readEnvironment(region, environment string) (Environment, error) {
 	return env, nil
 }
 
-// pack is what policies of one run share. The engine may ask about several resources at once.
+// pack is what the policies of one run share. The engine may ask about several resources at once.
 type pack struct {
 	env      Environment
-	rules    []Rule
 	now      func() time.Time
 	mu       sync.Mutex
-	seen     map[string]int
+	seen     map[string]int            // by resource type
+	inputs   map[string]property.Map   // by URN
 	settings map[string]map[string]any // by rule
+	notes    map[string][]Finding      // by rule: where it could not look
 }
 
 func newPack(env Environment, rules []Rule, now func() time.Time) (policyx.PolicyPack, error) {
-	p := &pack{env: env, rules: rules, now: now, seen: map[string]int{}, settings: map[string]map[string]any{}}
+	p := &pack{env: env, now: now, seen: map[string]int{}, inputs: map[string]property.Map{}, settings: map[string]map[string]any{}, notes: map[string][]Finding{}}
 	var policies []policyx.Policy
 	for _, rule := range rules {
 		policies = append(policies, p.policies(rule)...)
 	}
-	policies = append(policies,
-		policyx.NewResourceValidationPolicy(unknownNote, policyx.ResourceValidationPolicyArgs{
-			Description:      "Some rules could not look at this resource: the values are decided by the update, which runs the pack again.",
-			EnforcementLevel: policyx.EnforcementLevelAdvisory,
-			ValidateResource: func(_ context.Context, args policyx.ResourceValidationArgs) error {
-				r := viewOf(args.Resource)
-				p.note(args.Manager, func(rule Rule) []Finding { return rule.run(p.check(rule, p.remembered(rule.Name)), &r, Graph{}) })
-				return nil
-			},
-		}),
-		policyx.NewStackValidationPolicy(unknownAll, policyx.StackValidationPolicyArgs{
-			Description:      "Some rules could not look at the whole stack: the values are decided by the update, which runs the pack again.",
-			EnforcementLevel: policyx.EnforcementLevelAdvisory,
-			ValidateStack: func(_ context.Context, args policyx.StackValidationArgs) error {
-				g := graphOf(args.Resources)
-				p.note(args.Manager, func(rule Rule) []Finding { return rule.run(p.check(rule, p.remembered(rule.Name)), nil, g) })
-				return nil
-			},
-		}))
+	// Last, when every other policy has looked.
+	policies = append(policies, policyx.NewStackValidationPolicy(unknownNote, policyx.StackValidationPolicyArgs{
+		Description:      "Some rules could not look at values that the update decides; it runs the pack again.",
+		EnforcementLevel: policyx.EnforcementLevelAdvisory,
+		ValidateStack: func(_ context.Context, args policyx.StackValidationArgs) error {
+			if text := p.noted(rules); text != "" {
+				args.Manager.ReportViolation(text, stackURN(p.graphOf(args.Resources)))
+			}
+			return nil
+		},
+	}))
 	return policyx.NewPolicyPack(packName, semver.MustParse(packVersion), policyx.EnforcementLevelMandatory, policies)
 }
 
@@ -105,10 +98,10 @@ func (p *pack) policies(rule Rule) []policyx.Policy {
 		Description: rule.Why, EnforcementLevel: level, ConfigSchema: schema(rule.Settings),
 		ValidateResource: func(_ context.Context, args policyx.ResourceValidationArgs) error {
 			p.remember(rule.Name, args.Config)
-			p.saw(args.Resource.Type)
+			p.saw(args.Resource)
 			if rule.Resource != nil && rule.Wants(args.Resource.Type) {
 				r := viewOf(args.Resource)
-				report(args.Manager, rule.run(p.check(rule, args.Config), &r, Graph{}))
+				p.report(args.Manager, rule, rule.run(p.check(args.Config), &r, Graph{}))
 			}
 			return nil
 		},
@@ -119,7 +112,7 @@ func (p *pack) policies(rule Rule) []policyx.Policy {
 	onStack := policyx.NewStackValidationPolicy(rule.Name, policyx.StackValidationPolicyArgs{
 		Description: rule.Why, EnforcementLevel: level, ConfigSchema: schema(rule.Settings),
 		ValidateStack: func(_ context.Context, args policyx.StackValidationArgs) error {
-			report(args.Manager, rule.run(p.check(rule, p.remembered(rule.Name)), nil, graphOf(args.Resources)))
+			p.report(args.Manager, rule, rule.run(p.check(p.remembered(rule.Name)), nil, p.graphOf(args.Resources)))
 			return nil
 		},
 	})
@@ -129,16 +122,19 @@ func (p *pack) policies(rule Rule) []policyx.Policy {
 	return []policyx.Policy{onResource, onStack}
 }
 
-func (p *pack) check(rule Rule, settings map[string]any) Check {
+func (p *pack) check(settings map[string]any) Check {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return Check{Env: p.env, Now: p.now(), Seen: maps.Clone(p.seen), settings: settings}
 }
 
-func (p *pack) saw(typ string) {
+func (p *pack) saw(a policyx.AnalyzerResource) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.seen[typ]++
+	if _, again := p.inputs[a.URN]; !again {
+		p.seen[a.Type]++
+		p.inputs[a.URN] = a.Properties
+	}
 }
 
 func (p *pack) remember(rule string, settings map[string]any) {
@@ -153,47 +149,35 @@ func (p *pack) remembered(rule string) map[string]any {
 	return p.settings[rule]
 }
 
-// report tells the engine what violates; what is unknown is left to note.
-func report(manager policyx.PolicyManager, findings []Finding) {
+// report tells the engine what violates, and keeps what is unknown for the note at the end.
+func (p *pack) report(manager policyx.PolicyManager, rule Rule, findings []Finding) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, f := range findings {
-		if !f.Unknown {
+		if f.Unknown {
+			p.notes[rule.Name] = append(p.notes[rule.Name], f)
+		} else {
 			manager.ReportViolation(f.Text, f.URN)
 		}
 	}
 }
 
-// note reports, in one finding a resource, what each rule could not look at.
-func (p *pack) note(manager policyx.PolicyManager, run func(Rule) []Finding) {
-	var order []string
-	notes := map[string][]string{}
-	for _, rule := range p.rules {
-		paths := map[string][]string{}
-		for _, f := range run(rule) {
-			if f.Unknown {
-				paths[f.URN] = append(paths[f.URN], f.Path)
-			}
+// noted says in one text what each rule could not look at, in the order of the rules.
+func (p *pack) noted(rules []Rule) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var lines []string
+	for _, rule := range rules {
+		var places []string
+		for _, f := range p.notes[rule.Name] {
+			places = append(places, f.URN[strings.LastIndex(f.URN, ":")+1:]+" "+f.Path)
 		}
-		for urn, list := range paths {
-			if notes[urn] == nil {
-				order = append(order, urn)
-			}
-			notes[urn] = append(notes[urn], fmt.Sprintf("%s cannot be checked in preview: %s", rule.Name, strings.Join(unique(list), ", ")))
+		slices.Sort(places)
+		if places = slices.Compact(places); len(places) > 0 {
+			lines = append(lines, fmt.Sprintf("%s cannot be checked in preview: %s", rule.Name, strings.Join(places, ", ")))
 		}
 	}
-	for _, urn := range order {
-		manager.ReportViolation(strings.Join(notes[urn], "\n"), urn)
-	}
-}
-
-func unique(list []string) (out []string) {
-	seen := map[string]bool{}
-	for _, item := range list {
-		if !seen[item] {
-			out = append(out, item)
-		}
-		seen[item] = true
-	}
-	return out
+	return strings.Join(lines, "\n")
 }
 
 func viewOf(a policyx.AnalyzerResource) Resource {
@@ -203,9 +187,18 @@ func viewOf(a policyx.AnalyzerResource) Resource {
 	return r
 }
 
-func graphOf(resources []policyx.AnalyzerResource) Graph {
+// graphOf views all resources by their outputs. What a preview does not know of them, as when a provider is not there yet, is taken from
+// the inputs that resource policies were shown before.
+func (p *pack) graphOf(resources []policyx.AnalyzerResource) Graph {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	g := Graph{}
 	for _, a := range resources {
+		for key, input := range p.inputs[a.URN].All {
+			if output := a.Properties.Get(key); output.IsNull() || output.IsComputed() {
+				a.Properties = a.Properties.Set(key, input)
+			}
+		}
 		g.Resources = append(g.Resources, viewOf(a))
 	}
 	// The engine's order is random; a finding must name the same resource each time, since exceptions are made by URN.

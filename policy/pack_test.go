@@ -75,12 +75,12 @@ func built(t *testing.T) string {
 
 // engine speaks to the pack as the engine does.
 type engine struct {
-	t *testing.T
+	t testing.TB
 	pulumirpc.AnalyzerClient
 }
 
 // connect shakes hands and configures the pack; policies holds levels and settings by rule, as the engine has reconciled them.
-func connect(t *testing.T, port string, stack map[string]string, policies map[string]*pulumirpc.PolicyConfig) engine {
+func connect(t testing.TB, port string, stack map[string]string, policies map[string]*pulumirpc.PolicyConfig) engine {
 	t.Helper()
 	conn, err := grpc.NewClient("127.0.0.1:"+port, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -104,7 +104,7 @@ func connect(t *testing.T, port string, stack map[string]string, policies map[st
 	return e
 }
 
-func marshal(t *testing.T, r Resource) *structpb.Struct {
+func marshal(t testing.TB, r Resource) *structpb.Struct {
 	t.Helper()
 	out, err := plugin.MarshalProperties(resource.ToResourcePropertyMap(r.Props.raw.AsMap()), plugin.MarshalOptions{
 		KeepUnknowns: true, KeepSecrets: true, KeepResources: true, KeepOutputValues: true,
@@ -116,11 +116,16 @@ func marshal(t *testing.T, r Resource) *structpb.Struct {
 }
 
 // analyze shows every record to resource policies and then all of them to stack policies.
-func (e engine) analyze(records []record) (found []*pulumirpc.AnalyzeDiagnostic) {
+func (e engine) analyze(records []record) []*pulumirpc.AnalyzeDiagnostic {
+	return e.analyzeBoth(records, records)
+}
+
+// analyzeBoth has inputs for resource policies and outputs for stack policies, of the same resources.
+func (e engine) analyzeBoth(records, outputs []record) (found []*pulumirpc.AnalyzeDiagnostic) {
 	e.t.Helper()
 	ctx := context.Background()
 	var all []*pulumirpc.AnalyzerResource
-	for _, r := range records {
+	for i, r := range records {
 		view := r.resource()
 		options := &pulumirpc.AnalyzerResourceOptions{Protect: r.Protect, IgnoreChanges: r.IgnoreChanges}
 		properties := marshal(e.t, view)
@@ -129,7 +134,8 @@ func (e engine) analyze(records []record) (found []*pulumirpc.AnalyzeDiagnostic)
 			e.t.Fatal(err)
 		}
 		found = append(found, response.Diagnostics...)
-		all = append(all, &pulumirpc.AnalyzerResource{Type: view.Type, Name: view.Name, Urn: view.URN, Properties: properties, Options: options})
+		after := marshal(e.t, outputs[i].resource())
+		all = append(all, &pulumirpc.AnalyzerResource{Type: view.Type, Name: view.Name, Urn: view.URN, Properties: after, Options: options})
 	}
 	response, err := e.AnalyzeStack(ctx, &pulumirpc.AnalyzeStackRequest{Resources: all})
 	if err != nil {
@@ -138,7 +144,7 @@ func (e engine) analyze(records []record) (found []*pulumirpc.AnalyzeDiagnostic)
 	return append(found, response.Diagnostics...)
 }
 
-func inProcessPort(t *testing.T) string {
+func inProcessPort(t testing.TB) string {
 	t.Helper()
 	port, err := inProcess()
 	if err != nil {
@@ -160,7 +166,7 @@ func TestServedPackTellsLevelsAndSettings(t *testing.T) {
 	if info.Name != packName || !strings.Contains(string(manifest), "version: "+info.Version+"\n") {
 		t.Errorf("pack %s %s does not match PulumiPolicy.yaml", info.Name, info.Version)
 	}
-	levels := map[string]pulumirpc.EnforcementLevel{unknownNote: pulumirpc.EnforcementLevel_ADVISORY, unknownAll: pulumirpc.EnforcementLevel_ADVISORY}
+	levels := map[string]pulumirpc.EnforcementLevel{unknownNote: pulumirpc.EnforcementLevel_ADVISORY}
 	for _, rule := range Rules {
 		levels[rule.Name] = pulumirpc.EnforcementLevel_ADVISORY
 		if rule.Level == Mandatory {
@@ -191,7 +197,7 @@ func TestServedPackTellsLevelsAndSettings(t *testing.T) {
 }
 
 func TestServedPack(t *testing.T) {
-	ports := map[string]func(*testing.T) string{"in process": inProcessPort, "built binary": built}
+	ports := map[string]func(*testing.T) string{"in process": func(t *testing.T) string { return inProcessPort(t) }, "built binary": built}
 	for name, port := range ports {
 		t.Run(name, func(t *testing.T) {
 			address := port(t)
@@ -217,13 +223,31 @@ func TestServedPack(t *testing.T) {
 					}
 				}
 			})
-			t.Run("an unknown value is one advisory note a resource", func(t *testing.T) {
+			t.Run("unknown values are one advisory note", func(t *testing.T) {
 				records := loadGraph(t)
 				find(t, records, "karpenter-role-role").set(t, unknown{}, "assumeRolePolicy")
+				find(t, records, "cluster-eks-eksCluster").set(t, unknown{}, "version")
 				found := connect(t, address, nil, nil).analyze(records)
 				if len(found) != 1 || found[0].PolicyName != unknownNote || found[0].EnforcementLevel != pulumirpc.EnforcementLevel_ADVISORY ||
-					!strings.Contains(found[0].Message, "iam-trust-exact cannot be checked in preview: assumeRolePolicy") {
+					!strings.HasSuffix(found[0].Urn, "::headroom-dev") ||
+					!strings.Contains(found[0].Message, "iam-trust-exact cannot be checked in preview: karpenter-role-role assumeRolePolicy") ||
+					!strings.Contains(found[0].Message, "cluster-version-supported cannot be checked in preview: cluster-eks-eksCluster version") {
 					t.Errorf("found %v", found)
+				}
+			})
+			t.Run("what outputs do not say yet, a stack rule takes from inputs", func(t *testing.T) {
+				records := loadGraph(t)
+				find(t, records, "gpu-ca-group").set(t, "serving", "taints", 1, "key")
+				outputs := loadGraph(t)
+				for _, name := range []string{"gpu-ca-group", "gpu-l4-pool"} {
+					find(t, outputs, name).Props = map[string]any{"spec": unknown{}}
+				}
+				var names []string
+				for _, d := range connect(t, address, nil, nil).analyzeBoth(records, outputs) {
+					names = append(names, d.PolicyName)
+				}
+				if len(names) == 0 || names[0] != "scalers-disjoint" {
+					t.Errorf("found %v", names)
 				}
 			})
 			t.Run("a stack rule takes its settings from the pack's config", func(t *testing.T) {
@@ -292,5 +316,14 @@ func TestPackNamesAreAccepted(t *testing.T) {
 		if policy.EnforcementLevel() == policyx.EnforcementLevelDisabled {
 			t.Errorf("%s ships disabled", policy.Name())
 		}
+	}
+}
+
+// What the pack adds to a preview: every resource of the golden graph shown once, then all of them together, over gRPC.
+func BenchmarkPreview(b *testing.B) {
+	e := connect(b, inProcessPort(b), nil, nil)
+	records := loadGraph(b)
+	for b.Loop() {
+		e.analyze(records)
 	}
 }
