@@ -19,7 +19,7 @@ import (
 // buildSystem makes the fixed group that carries controllers and DNS, and the role of every managed group. Auto Mode has neither.
 func (s *stack) buildSystem() (err error) {
 	if s.env.Uses(pool.AutoMode) {
-		s.systemNodes = []pulumi.Resource{s.cluster}
+		s.systemNodes = s.cluster.Ready
 		return nil
 	}
 	s.nodeRole, err = nodegroup.NewRole(s.ctx, "node-role", &nodegroup.RoleArgs{Partition: s.facts.Partition, Tags: s.env.Tags}, pulumi.Providers(s.aws))
@@ -32,14 +32,17 @@ func (s *stack) buildSystem() (err error) {
 		Scaling: nodegroup.Fixed(*s.env.System.NodeCount), ReleaseVersion: s.env.System.AMIRelease, DiskGiB: s.env.System.DiskGiB,
 		Taints: s.systemTaints(), Tags: s.env.Tags,
 	})
-	s.systemNodes = []pulumi.Resource{system}
-	return err
+	if err != nil {
+		return err
+	}
+	s.systemNodes = []pulumi.Resource{system.Group}
+	return nil
 }
 
 // managedGroup makes a group, and has it counted when it is there.
 func (s *stack) managedGroup(name string, args nodegroup.Args) (*nodegroup.NodeGroup, error) {
 	args.ClusterName, args.Role = s.cluster.Name, s.nodeRole
-	args.DependsOn = []pulumi.Resource{s.network, s.cluster} // routes and the network add-on: without either no node joins
+	args.DependsOn = slices.Concat(s.network.Ready, s.cluster.Ready) // routes and the network add-on: without either no node joins
 	made, err := nodegroup.New(s.ctx, name, &args, pulumi.Providers(s.aws))
 	if err == nil {
 		s.made = append(s.made, made.Arn)
@@ -139,7 +142,7 @@ func (s *stack) buildKarpenter() error {
 		OIDCProviderArn: s.cluster.OIDCProviderArn, Issuer: s.cluster.Issuer, NodeRoleArn: role.Arn,
 		Queue: &karpenter.QueueArgs{Name: queue.QueueName, Arn: queue.QueueArn, KMSKeyArn: queueArgs.KMSKeyArn},
 		// Routes and the network add-on too: nodes are there until the last NodePool is gone.
-		Needs: slices.Concat([]pulumi.Resource{s.network, s.cluster}, s.systemNodes, queue.Ready, role.Ready),
+		Needs: slices.Concat(s.network.Ready, s.cluster.Ready, s.systemNodes, queue.Ready, role.Ready),
 		Tags:  s.env.Tags,
 	}, s.inCluster())
 	if err != nil {
@@ -203,7 +206,7 @@ func (s *stack) buildAutoMode() error {
 	if err != nil {
 		return err
 	}
-	access.Ready = append(access.Ready, s.network, s.cluster) // routes and the control plane outlive every node
+	access.Ready = slices.Concat(access.Ready, s.network.Ready, s.cluster.Ready) // routes and the control plane outlive every node
 	var planned []automode.Pool
 	if g := s.env.General; g != nil && g.Scaler == pool.AutoMode {
 		planned = append(planned, autoGeneral(s.env))
@@ -247,7 +250,7 @@ func (s *stack) buildGPU() error {
 	}
 	args := &gpu.Args{
 		DevicePluginVersion: s.env.GPU.DevicePluginVersion, DRADriverVersion: s.env.GPU.DRADriverVersion, Repository: s.env.GPU.Repository,
-		DependsOn: slices.Concat([]pulumi.Resource{s.cluster}, s.systemNodes),
+		DependsOn: slices.Concat(s.cluster.Ready, s.systemNodes),
 	}
 	for _, p := range s.env.Pools {
 		args.Pools = append(args.Pools, gpu.Pool{

@@ -109,7 +109,7 @@ func (s *stack) buildCluster() (err error) {
 		args.AutoMode = &cluster.AutoMode{NodePools: s.env.AutoMode.BuiltInPools}
 	}
 	s.cluster, err = cluster.New(s.ctx, "cluster", args, pulumi.Providers(s.aws),
-		pulumi.DependsOn([]pulumi.Resource{s.network})) // the control plane's interfaces go before the subnets' routes do
+		pulumi.DependsOn(s.network.Ready)) // the control plane's interfaces go before the subnets' routes do
 	return err
 }
 
@@ -128,7 +128,7 @@ func (s *stack) connect() (err error) {
 		return text, s.reach(endpoint)
 	}).(pulumi.StringOutput)
 	s.kubernetes, err = kubernetes.NewProvider(s.ctx, "kubernetes", &kubernetes.ProviderArgs{Kubeconfig: kubeconfig},
-		pulumi.DependsOn([]pulumi.Resource{s.cluster}))
+		pulumi.DependsOn(s.cluster.Ready))
 	if err != nil {
 		return fmt.Errorf("connect to the cluster: %w", err)
 	}

@@ -62,8 +62,7 @@ type Args struct {
 	Tags                         map[string]string
 }
 
-// Cluster is a control plane. What needs it to be usable (nodes, the Kubernetes provider) depends on the component, not only on its
-// outputs: then access entries and network add-ons are there first, and go last.
+// Cluster is a control plane.
 type Cluster struct {
 	pulumi.ResourceState
 
@@ -80,6 +79,9 @@ type Cluster struct {
 	Kubeconfig pulumi.StringOutput
 	// RoleName of the control plane's own role.
 	RoleName pulumi.StringOutput
+	// Ready is what makes the cluster usable: control plane, network add-ons, access entries. What needs it (nodes, the Kubernetes
+	// provider) depends on these, not only on the outputs, so that they are there first and go last.
+	Ready []pulumi.Resource
 	// NodeRoleName of Auto Mode's nodes; empty without a built-in pool.
 	NodeRoleName pulumi.StringOutput
 }
@@ -119,6 +121,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err != nil {
 		return nil, fmt.Errorf("create EKS cluster %s: %w", name, err)
 	}
+	c.Ready = append(c.Ready, inner)
 	c.outputs(inner, a)
 	if err := c.access(ctx, name, a); err != nil {
 		return nil, err
@@ -247,7 +250,7 @@ func (c *Cluster) access(ctx *pulumi.Context, name string, a Args) error {
 		if err != nil {
 			return fmt.Errorf("create access entry %s: %w", who, err)
 		}
-		_, err = awseks.NewAccessPolicyAssociation(ctx, name+"-access-"+who, &awseks.AccessPolicyAssociationArgs{
+		association, err := awseks.NewAccessPolicyAssociation(ctx, name+"-access-"+who, &awseks.AccessPolicyAssociationArgs{
 			ClusterName:  c.Name,
 			PrincipalArn: entry.PrincipalArn,
 			PolicyArn:    pulumi.String(accessPolicyArn(a.Partition, a.Access[who].Policy)),
@@ -256,6 +259,7 @@ func (c *Cluster) access(ctx *pulumi.Context, name string, a Args) error {
 		if err != nil {
 			return fmt.Errorf("associate access policy of %s: %w", who, err)
 		}
+		c.Ready = append(c.Ready, entry, association)
 	}
 	return nil
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/headroom-eks/headroom/components/iampolicy"
-	"github.com/headroom-eks/headroom/internal/recorder"
 	"github.com/headroom-eks/headroom/components/irsa"
+	"github.com/headroom-eks/headroom/internal/recorder"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 

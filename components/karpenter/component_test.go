@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/headroom-eks/headroom/components/iampolicy"
-	"github.com/headroom-eks/headroom/internal/recorder"
 	"github.com/headroom-eks/headroom/components/karpenter"
+	"github.com/headroom-eks/headroom/internal/recorder"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 

@@ -38,9 +38,12 @@ type Network struct {
 	CIDR string
 	// Private subnets hold nodes, public ones internet-facing load balancers. Public is empty with NAT none.
 	Private, Public Subnets
+	// Ready is what a node needs to reach anything: routes and endpoints. What starts nodes depends on it, not only on the outputs, and
+	// not on the component: which of a component's children a dependency on it covers is a matter of timing in Pulumi's Go SDK.
+	Ready []pulumi.Resource
 }
 
-// New makes a VPC. What starts nodes depends on the returned component, not only on its outputs: a node needs its routes to join.
+// New makes a VPC.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Network, error) {
 	if args == nil {
 		return nil, fmt.Errorf("network %q: no arguments were given", name)
@@ -116,6 +119,8 @@ type renderer struct {
 	publicRoute   *ec2.Route
 }
 
+func (r *renderer) ready(made pulumi.Resource) { r.network.Ready = append(r.network.Ready, made) }
+
 func (r *renderer) tags(name string, extra ...string) pulumi.StringMap {
 	tags := pulumi.ToStringMap(r.args.Tags)
 	tags["Name"] = pulumi.String(name)
@@ -180,6 +185,7 @@ func (r *renderer) publicSubnets() error {
 	if err != nil {
 		return fmt.Errorf("create public route: %w", err)
 	}
+	r.ready(r.publicRoute)
 	for _, block := range r.plan.blocks {
 		subnet, err := r.subnet(r.name+"-public-"+block.Zone, r.plan.zone(block.Zone), block.Public.String(), publicRoleTag, r.publicTable)
 		if err != nil {
@@ -214,5 +220,6 @@ func (r *renderer) subnet(name string, zone Zone, cidr, roleTag string, table *e
 	if err != nil {
 		return Subnet{}, fmt.Errorf("associate subnet %s: %w", name, err)
 	}
+	r.ready(association)
 	return Subnet{ID: subnet.ID().ToStringOutput(), Zone: zone, CIDR: cidr, routed: association}, nil
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/headroom-eks/headroom/internal/recorder"
 	"github.com/headroom-eks/headroom/components/network"
+	"github.com/headroom-eks/headroom/internal/recorder"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 

@@ -33,7 +33,7 @@ func (r *renderer) nat() error {
 		return nil
 	}
 	for _, zone := range r.plan.zones {
-		_, err := ec2.NewRoute(r.ctx, r.name+"-private-"+zone+"-nat", &ec2.RouteArgs{
+		route, err := ec2.NewRoute(r.ctx, r.name+"-private-"+zone+"-nat", &ec2.RouteArgs{
 			RouteTableId:         r.privateTables[zone].ID(),
 			DestinationCidrBlock: pulumi.String("0.0.0.0/0"),
 			NatGatewayId:         gateways[natOf(r.args.NAT, r.plan.zones, zone)].ID(),
@@ -41,6 +41,7 @@ func (r *renderer) nat() error {
 		if err != nil {
 			return fmt.Errorf("create private route of %s: %w", zone, err)
 		}
+		r.ready(route)
 	}
 	return nil
 }
@@ -51,7 +52,7 @@ func (r *renderer) gatewayEndpoint() error {
 	for _, zone := range r.plan.zones {
 		tables = append(tables, r.privateTables[zone].ID())
 	}
-	_, err := ec2.NewVpcEndpoint(r.ctx, r.name+"-s3", &ec2.VpcEndpointArgs{
+	endpoint, err := ec2.NewVpcEndpoint(r.ctx, r.name+"-s3", &ec2.VpcEndpointArgs{
 		VpcId:           r.vpcID,
 		ServiceName:     pulumi.String(serviceName(r.args.Region, "s3")),
 		VpcEndpointType: pulumi.String("Gateway"),
@@ -61,6 +62,7 @@ func (r *renderer) gatewayEndpoint() error {
 	if err != nil {
 		return fmt.Errorf("create S3 endpoint: %w", err)
 	}
+	r.ready(endpoint)
 	return nil
 }
 
@@ -76,7 +78,7 @@ func (r *renderer) interfaceEndpoints() error {
 	if err != nil {
 		return fmt.Errorf("create security group of the endpoints: %w", err)
 	}
-	_, err = vpc.NewSecurityGroupIngressRule(r.ctx, r.name+"-endpoints-https", &vpc.SecurityGroupIngressRuleArgs{
+	https, err := vpc.NewSecurityGroupIngressRule(r.ctx, r.name+"-endpoints-https", &vpc.SecurityGroupIngressRuleArgs{
 		SecurityGroupId: group.ID(),
 		CidrIpv4:        pulumi.String(r.args.CIDR),
 		IpProtocol:      pulumi.String("tcp"),
@@ -87,9 +89,10 @@ func (r *renderer) interfaceEndpoints() error {
 	if err != nil {
 		return fmt.Errorf("open the endpoints: %w", err)
 	}
+	r.ready(https)
 	for _, service := range r.args.Endpoints {
 		name := r.name + "-" + shortName(service)
-		_, err := ec2.NewVpcEndpoint(r.ctx, name, &ec2.VpcEndpointArgs{
+		endpoint, err := ec2.NewVpcEndpoint(r.ctx, name, &ec2.VpcEndpointArgs{
 			VpcId:             r.vpcID,
 			ServiceName:       pulumi.String(serviceName(r.args.Region, service)),
 			VpcEndpointType:   pulumi.String("Interface"),
@@ -101,6 +104,7 @@ func (r *renderer) interfaceEndpoints() error {
 		if err != nil {
 			return fmt.Errorf("create endpoint %s: %w", service, err)
 		}
+		r.ready(endpoint)
 	}
 	return nil
 }

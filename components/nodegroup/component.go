@@ -62,6 +62,8 @@ type NodeGroup struct {
 	Arn  pulumi.StringOutput
 	// AsgName of the Auto Scaling group that EKS made; never empty.
 	AsgName pulumi.StringOutput
+	// Group is what everything that runs on the nodes depends on.
+	Group pulumi.Resource
 }
 
 // New makes a node group.
@@ -99,7 +101,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err != nil {
 		return nil, fmt.Errorf("create node group %s: %w", name, err)
 	}
-	c.Name, c.Arn = group.NodeGroupName, group.Arn
+	c.Name, c.Arn, c.Group = group.NodeGroupName, group.Arn, group
 	c.AsgName = group.Resources.ApplyT(func(resources []eks.NodeGroupResource) (string, error) {
 		return asgName(a.Pool, resources)
 	}).(pulumi.StringOutput)

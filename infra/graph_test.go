@@ -1,0 +1,233 @@
+package infra
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/headroom-eks/headroom/sandbox/aws"
+	"github.com/headroom-eks/headroom/sandbox/plugin"
+	"github.com/headroom-eks/headroom/sandbox/world"
+	awseks "github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden graphs")
+
+// graph is everything that the program registered under Pulumi's mocks. The simulated account answers its questions. Mocks run no
+// transforms and expand no component of other packages; what needs those is proved on the engine (sandbox/lifecycle).
+type graph struct {
+	mu        sync.Mutex
+	resources []registered
+	outputs   map[string]any
+	stackName string
+	account   plugin.Backend
+}
+
+// registered is one resource as a reader of a golden file wants to see it.
+type registered struct {
+	Type, Name          string
+	Parent              string         `json:",omitempty"`
+	Inputs              map[string]any `json:",omitempty"`
+	DependsOn           []string       `json:",omitempty"`
+	IgnoreChanges       []string       `json:",omitempty"`
+	Protect             bool           `json:",omitempty"`
+	DeleteBeforeReplace bool           `json:",omitempty"`
+	RetainOnDelete      bool           `json:",omitempty"`
+	DeleteTimeout       string         `json:",omitempty"`
+}
+
+const innerCluster = "aws:eks/cluster:Cluster"
+
+func (g *graph) NewResource(args pulumi.MockResourceArgs) (string, resource.PropertyMap, error) {
+	outputs := args.Inputs.Copy()
+	set := func(key string, value any) {
+		if _, given := outputs[resource.PropertyKey(key)]; !given {
+			outputs[resource.PropertyKey(key)] = resource.NewPropertyValue(value)
+		}
+	}
+	set("arn", "arn:aws:mock:us-west-2:000000000000:"+args.Name)
+	set("name", args.Name)
+	switch args.TypeToken {
+	case innerCluster:
+		outputs["endpoint"] = resource.NewProperty("https://cluster.example")
+		outputs["certificateAuthority"] = resource.NewPropertyValue(map[string]any{"data": "Q0E="})
+		outputs["version"] = resource.NewProperty("1.36")
+		return "inner", outputs, nil // stands for what eks.Cluster makes; not of the program
+	case "eks:index:Cluster":
+		outputs["eksCluster"] = resource.MakeCustomResourceReference(resource.URN("urn:pulumi:"+g.stackName+"::headroom::"+innerCluster+"::inner"), "inner", "")
+		outputs["oidcIssuer"] = resource.NewProperty("oidc.eks.us-west-2.amazonaws.com/id/EXAMPLE")
+		outputs["clusterSecurityGroupId"] = resource.NewProperty("sg-cluster")
+		outputs["autoModeNodeRoleName"] = resource.NewProperty("auto-node-role")
+	case "aws:eks/nodeGroup:NodeGroup":
+		outputs["resources"] = resource.NewPropertyValue([]any{map[string]any{"autoscalingGroups": []any{map[string]any{"name": "asg-" + args.Name}}}})
+	case "aws:iam/openIdConnectProvider:OpenIdConnectProvider":
+		outputs["arn"] = resource.NewProperty("arn:aws:iam::000000000000:oidc-provider/oidc.eks.us-west-2.amazonaws.com/id/EXAMPLE")
+	case "aws:ec2/launchTemplate:LaunchTemplate":
+		outputs["latestVersion"] = resource.NewProperty(1.0)
+	case "random:index/randomString:RandomString":
+		outputs["result"] = resource.NewProperty("abc123")
+	}
+	g.record(args)
+	return args.Name + "-id", outputs, nil
+}
+
+func (g *graph) record(args pulumi.MockResourceArgs) {
+	rpc := args.RegisterRPC
+	r := registered{
+		Type: args.TypeToken, Name: args.Name, Parent: lastPart(rpc.GetParent()), Inputs: args.Inputs.Mappable(),
+		IgnoreChanges: rpc.GetIgnoreChanges(), Protect: rpc.GetProtect(), DeleteBeforeReplace: rpc.GetDeleteBeforeReplace(),
+		RetainOnDelete: rpc.GetRetainOnDelete(), DeleteTimeout: rpc.GetCustomTimeouts().GetDelete(),
+	}
+	for _, urn := range rpc.GetDependencies() {
+		r.DependsOn = append(r.DependsOn, lastPart(urn))
+	}
+	slices.Sort(r.DependsOn)
+	r.DependsOn = slices.Compact(r.DependsOn)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.resources = append(g.resources, r)
+}
+
+func lastPart(urn string) string {
+	parts := strings.Split(urn, "::")
+	return parts[len(parts)-1]
+}
+
+func (g *graph) Call(args pulumi.MockCallArgs) (resource.PropertyMap, error) {
+	return g.account.Invoke(args.Token, args.Args)
+}
+
+// run runs the program with a stack file and returns what it registered.
+func run(t *testing.T, stack, stackFile string, change ...func(*world.State) error) (*graph, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "world.json")
+	w, err := world.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range change {
+		if err := w.Update(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := &graph{outputs: map[string]any{}, stackName: stack, account: aws.New(path)}
+	now := func() time.Time { return time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC) }
+	err = pulumi.RunErr(func(ctx *pulumi.Context) error {
+		if _, err := awseks.NewCluster(ctx, "inner", &awseks.ClusterArgs{
+			RoleArn: pulumi.String("r"), VpcConfig: &awseks.ClusterVpcConfigArgs{SubnetIds: pulumi.StringArray{}},
+		}); err != nil {
+			return err
+		}
+		if err := Program(Options{Now: now})(ctx); err != nil {
+			return err
+		}
+		return g.keepOutputs(ctx)
+	}, pulumi.WithMocks("headroom", stack, g), func(info *pulumi.RunInfo) { info.Config = stackConfig(t, stackFile); info.DryRun = true })
+	return g, err
+}
+
+// keepOutputs waits for what the program exports.
+func (g *graph) keepOutputs(ctx *pulumi.Context) error {
+	exports := ctx.GetCurrentExportMap()
+	for _, name := range slices.Sorted(maps.Keys(exports)) {
+		pulumi.ToOutput(exports[name]).ApplyT(func(v any) any {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.outputs[name] = v
+			return v
+		})
+	}
+	return nil
+}
+
+// spotWasUsed makes the account one in which spot instances have run before.
+func spotWasUsed(s *world.State) error {
+	s.ServiceLinkedRoles = append(s.ServiceLinkedRoles, world.SpotRole)
+	return nil
+}
+
+// stackConfig reads a stack file the way the engine hands it to a program: objects as JSON text.
+func stackConfig(t *testing.T, stackFile string) map[string]string {
+	t.Helper()
+	var file struct {
+		Config map[string]any `json:"config"`
+	}
+	if err := yaml.Unmarshal([]byte(stackFile), &file); err != nil {
+		t.Fatal(err)
+	}
+	config := map[string]string{}
+	for key, value := range file.Config {
+		if text, ok := value.(string); ok {
+			config[key] = text
+			continue
+		}
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config[key] = string(text)
+	}
+	return config
+}
+
+func shipped(t *testing.T, environment string) string {
+	t.Helper()
+	text, err := os.ReadFile("../Pulumi." + environment + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// golden is the graph and the outputs in a stable order.
+func (g *graph) golden(t *testing.T) []byte {
+	t.Helper()
+	slices.SortFunc(g.resources, func(a, b registered) int { return strings.Compare(a.Type+" "+a.Name, b.Type+" "+b.Name) })
+	var out bytes.Buffer
+	for _, part := range []any{g.resources, g.outputs} {
+		text, err := yaml.Marshal(part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&out, "%s---\n", text)
+	}
+	return out.Bytes()
+}
+
+func TestShippedEnvironmentsRegisterTheReviewedGraph(t *testing.T) {
+	for _, environment := range []string{"dev", "staging", "prod"} {
+		t.Run(environment, func(t *testing.T) {
+			g, err := run(t, environment, shipped(t, environment), spotWasUsed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, path := g.golden(t), filepath.Join("testdata", environment+".golden.yaml")
+			if *update {
+				if err := os.WriteFile(path, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); diff != "" {
+				t.Errorf("the graph has changed; review the difference and run: go test ./infra -update\n%s", diff)
+			}
+		})
+	}
+}
