@@ -61,6 +61,9 @@ func New(ctx context.Context, project string, o Options) (*Sandbox, error) {
 	if o.Environment == "" {
 		o.Environment = "dev"
 	}
+	if _, _, err := readProject(project, o.Environment); err != nil {
+		return nil, err // before anything is built or made
+	}
 	if o.Home == "" {
 		o.Home = filepath.Join(project, ".sandbox", o.Environment)
 	}

@@ -159,7 +159,8 @@ func build(ctx context.Context, dir string, progress io.Writer, what string, arg
 				tail = append(tail, line)
 			}
 		case <-tick.C:
-			fmt.Fprintf(progress, "  %s: %d packages compiled, %s\n", what, packages, time.Since(start).Round(time.Second))
+			said = true // with everything in the build cache, linking is all there is
+			fmt.Fprintf(progress, "building %s: %d packages compiled, %s so far\n", what, packages, time.Since(start).Round(time.Second))
 		}
 	}
 	if err := cmd.Wait(); err != nil {

@@ -165,7 +165,7 @@ func (c command) explain(name string, err error) error {
 	if strings.Contains(err.Error(), "currently locked") {
 		next = "Another run is going on, or one was killed. If it was killed, delete " + filepath.Join(c.home(), "state", ".pulumi", "locks") + " and try again."
 	}
-	return fmt.Errorf("%w\n\n%s\nTo forget this environment altogether, delete %s", failed, next, c.home())
+	return fmt.Errorf("sandbox %s failed, see above.\n%s\nTo forget this environment altogether, delete %s", name, next, c.home())
 }
 
 // empty tells what is left in the account after everything was destroyed.
