@@ -41,7 +41,8 @@ func (a *account) check(typ, name string, in obj, old ...obj) (obj, []plugin.Che
 		before = toProperties(old[0])
 	}
 	checked, failures, err := a.b.Check(plugin.Request{
-		URN: urn(typ, name), Type: tokens.Type(typ), Name: name, Inputs: toProperties(plain(in).(obj)), OldInputs: before, RandomSeed: []byte("seed of " + name),
+		URN: urn(typ, name), Type: tokens.Type(typ), Name: name, Inputs: toProperties(plain(in).(obj)), OldInputs: before,
+		RandomSeed: []byte("seed of " + name),
 	})
 	if err != nil {
 		a.t.Fatalf("check %s %s: %v", typ, name, err)

@@ -9,7 +9,8 @@ import (
 
 func init() {
 	register("aws:autoscaling/tag:Tag", row{
-		create: "autoscaling:CreateOrUpdateTags", read: "autoscaling:DescribeTags", update: "autoscaling:CreateOrUpdateTags", delete: "autoscaling:DeleteTags",
+		create: "autoscaling:CreateOrUpdateTags", read: "autoscaling:DescribeTags", update: "autoscaling:CreateOrUpdateTags",
+		delete: "autoscaling:DeleteTags",
 		inputs: "autoscalingGroupName tag", required: "autoscalingGroupName tag", replaces: "autoscalingGroupName tag.key", upsert: true,
 		id: "{autoscalingGroupName},{key}",
 		check: func(in obj, fail func(string, string)) {

@@ -19,12 +19,15 @@ var retentions = words("0 1 3 5 7 14 30 60 90 120 150 180 365 400 545 731 1096 1
 
 func init() {
 	register(tLogGroup, row{
-		create: "logs:CreateLogGroup logs:PutRetentionPolicy", read: "logs:DescribeLogGroups", update: "logs:PutRetentionPolicy logs:TagResource", delete: "logs:DeleteLogGroup",
+		create: "logs:CreateLogGroup logs:PutRetentionPolicy", read: "logs:DescribeLogGroups", update: "logs:PutRetentionPolicy logs:TagResource",
+		delete: "logs:DeleteLogGroup",
 		inputs: "kmsKeyId logGroupClass name namePrefix retentionInDays skipDestroy", replaces: "name namePrefix logGroupClass", tagged: true,
-		name:  naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 512, pattern: regexp.MustCompile(`^[.\-_/#A-Za-z0-9]+$`), says: "letters, digits and .-_/#"},
-		enums: map[string]string{"logGroupClass": "STANDARD INFREQUENT_ACCESS DELIVERY"}, defaults: obj{"retentionInDays": 0, "skipDestroy": false, "logGroupClass": "STANDARD"},
-		id: "{name}", arn: "arn:{partition}:logs:{region}:{account}:log-group:{name}", exists: "ResourceAlreadyExistsException: The specified log group already exists ({name})",
-		refs: []ref{{path: "kmsKeyId", typ: tKey, by: "arn", onGone: dangles}},
+		name:     naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 512, pattern: regexp.MustCompile(`^[.\-_/#A-Za-z0-9]+$`), says: "letters, digits and .-_/#"},
+		enums:    map[string]string{"logGroupClass": "STANDARD INFREQUENT_ACCESS DELIVERY"},
+		defaults: obj{"retentionInDays": 0, "skipDestroy": false, "logGroupClass": "STANDARD"},
+		id:       "{name}", arn: "arn:{partition}:logs:{region}:{account}:log-group:{name}",
+		exists: "ResourceAlreadyExistsException: The specified log group already exists ({name})",
+		refs:   []ref{{path: "kmsKeyId", typ: tKey, by: "arn", onGone: dangles}},
 		check: func(in obj, fail func(string, string)) {
 			if days, given := in["retentionInDays"].(float64); given && !member(strings.Join(retentions, " "), text(days)) {
 				fail("retentionInDays", fmt.Sprintf("expected retentionInDays to be one of [%s], got %v", strings.Join(retentions, ", "), days))
@@ -41,11 +44,14 @@ func init() {
 	})
 	register(tRule, row{
 		create: "events:PutRule", read: "events:DescribeRule", update: "events:PutRule events:TagResource", delete: "events:DeleteRule",
-		inputs: "description eventBusName eventPattern forceDestroy isEnabled name namePrefix roleArn scheduleExpression state", replaces: "name namePrefix eventBusName", json: "eventPattern", tagged: true,
-		name:  naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 64, pattern: regexp.MustCompile(`^[.\-_A-Za-z0-9]+$`), says: "letters, digits and .-_"},
-		enums: map[string]string{"state": "ENABLED DISABLED ENABLED_WITH_ALL_CLOUDTRAIL_MANAGEMENT_EVENTS"}, defaults: obj{"eventBusName": "default", "state": "ENABLED", "forceDestroy": false},
-		id: "{name}", arn: "arn:{partition}:events:{region}:{account}:rule/{name}", exists: "ResourceAlreadyExistsException: Rule {name} already exists.",
-		inUse: "ValidationException: Rule can't be deleted since it has targets.",
+		inputs:   "description eventBusName eventPattern forceDestroy isEnabled name namePrefix roleArn scheduleExpression state",
+		replaces: "name namePrefix eventBusName", json: "eventPattern", tagged: true,
+		name:     naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 64, pattern: regexp.MustCompile(`^[.\-_A-Za-z0-9]+$`), says: "letters, digits and .-_"},
+		enums:    map[string]string{"state": "ENABLED DISABLED ENABLED_WITH_ALL_CLOUDTRAIL_MANAGEMENT_EVENTS"},
+		defaults: obj{"eventBusName": "default", "state": "ENABLED", "forceDestroy": false},
+		id:       "{name}", arn: "arn:{partition}:events:{region}:{account}:rule/{name}",
+		exists: "ResourceAlreadyExistsException: Rule {name} already exists.",
+		inUse:  "ValidationException: Rule can't be deleted since it has targets.",
 		check: func(in obj, fail func(string, string)) {
 			if !has(in, "eventPattern") && !has(in, "scheduleExpression") {
 				fail("eventPattern", "one of eventPattern, scheduleExpression must be specified")

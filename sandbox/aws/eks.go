@@ -26,8 +26,10 @@ func init() {
 		onCreate: applyAddon, onUpdate: applyAddon,
 	})
 	register(tEntry, row{
-		create: "eks:CreateAccessEntry", read: "eks:DescribeAccessEntry", update: "eks:UpdateAccessEntry eks:TagResource", delete: "eks:DeleteAccessEntry",
-		inputs: "clusterName kubernetesGroups principalArn type userName", required: "clusterName principalArn", replaces: "clusterName principalArn type", tagged: true,
+		create: "eks:CreateAccessEntry", read: "eks:DescribeAccessEntry", update: "eks:UpdateAccessEntry eks:TagResource",
+		delete: "eks:DeleteAccessEntry",
+		inputs: "clusterName kubernetesGroups principalArn type userName", required: "clusterName principalArn",
+		replaces: "clusterName principalArn type", tagged: true,
 		enums: map[string]string{"type": "STANDARD EC2_LINUX EC2_WINDOWS FARGATE_LINUX EC2 HYBRID_LINUX HYPERPOD_LINUX"}, refs: []ref{clusterRef},
 		id: "{clusterName}:{principalArn}", exists: "ResourceInUseException: The specified access entry resource is already in use on this cluster.",
 		defaults: obj{"type": "STANDARD", "kubernetesGroups": []any{}},
@@ -47,16 +49,21 @@ func init() {
 	})
 	register(tAssoc, row{
 		create: "eks:AssociateAccessPolicy", read: "eks:ListAssociatedAccessPolicies", delete: "eks:DisassociateAccessPolicy",
-		inputs: "accessScope clusterName policyArn principalArn", required: "accessScope clusterName policyArn principalArn", replaces: "accessScope clusterName policyArn principalArn",
-		enums: map[string]string{"accessScope.type": "cluster namespace"}, refs: []ref{clusterRef}, upsert: true,
-		id: "{clusterName}#{principalArn}#{policyArn}", computed: map[string]string{"associatedAt": "2026-01-01T00:00:00Z", "modifiedAt": "2026-01-01T00:00:00Z"},
+		inputs: "accessScope clusterName policyArn principalArn", required: "accessScope clusterName policyArn principalArn",
+		replaces: "accessScope clusterName policyArn principalArn",
+		enums:    map[string]string{"accessScope.type": "cluster namespace"}, refs: []ref{clusterRef}, upsert: true,
+		id:       "{clusterName}#{principalArn}#{policyArn}",
+		computed: map[string]string{"associatedAt": "2026-01-01T00:00:00Z", "modifiedAt": "2026-01-01T00:00:00Z"},
 		onCreate: associatePolicy,
 	})
 	register("aws:eks/podIdentityAssociation:PodIdentityAssociation", row{
-		create: "eks:CreatePodIdentityAssociation iam:PassRole", read: "eks:DescribePodIdentityAssociation", update: "eks:UpdatePodIdentityAssociation", delete: "eks:DeletePodIdentityAssociation",
-		inputs: "clusterName namespace roleArn serviceAccount", required: "clusterName namespace roleArn serviceAccount", replaces: "clusterName namespace serviceAccount", tagged: true,
-		refs: []ref{clusterRef, {path: "roleArn", typ: tRole, by: "arn", gone: "InvalidParameterException: Role provided in the request does not exist.", onGone: dangles}},
-		id:   "a-{hex}", computed: map[string]string{"associationId": "{id}", "associationArn": "arn:{partition}:eks:{region}:{account}:podidentityassociation/{clusterName}/{id}"},
+		create: "eks:CreatePodIdentityAssociation iam:PassRole", read: "eks:DescribePodIdentityAssociation",
+		update: "eks:UpdatePodIdentityAssociation", delete: "eks:DeletePodIdentityAssociation",
+		inputs: "clusterName namespace roleArn serviceAccount", required: "clusterName namespace roleArn serviceAccount",
+		replaces: "clusterName namespace serviceAccount", tagged: true,
+		refs:     []ref{clusterRef, {path: "roleArn", typ: tRole, by: "arn", gone: "InvalidParameterException: Role provided in the request does not exist.", onGone: dangles}},
+		id:       "a-{hex}",
+		computed: map[string]string{"associationId": "{id}", "associationArn": "arn:{partition}:eks:{region}:{account}:podidentityassociation/{clusterName}/{id}"},
 		onCreate: func(c *call) error {
 			for _, r := range c.s.OfType(c.res.Type) {
 				if r.Inputs["clusterName"] == c.in["clusterName"] && r.Inputs["namespace"] == c.in["namespace"] && r.Inputs["serviceAccount"] == c.in["serviceAccount"] {
@@ -73,7 +80,8 @@ func trustsPods(c *call) error {
 	role := c.s.Find(tRole, "arn", str(c.in, "roleArn"))
 	for _, action := range []string{"sts:AssumeRole", "sts:TagSession"} {
 		if !trusts(c.s, role, "pods.eks.amazonaws.com", action) {
-			return fmt.Errorf("InvalidParameterException: Trust policy of role %s is invalid: it must allow %s to pods.eks.amazonaws.com", role.ID, action)
+			return fmt.Errorf("InvalidParameterException: Trust policy of role %s is invalid: it must allow %s to pods.eks.amazonaws.com",
+				role.ID, action)
 		}
 	}
 	return nil
@@ -96,7 +104,8 @@ func applyAddon(c *call) error {
 	case version == "":
 		version = str(c.res.Outputs, "addonVersion")
 	case !slices.Contains(versions, version):
-		return fmt.Errorf("InvalidParameterException: Addon version specified is not supported, %s of %s for Kubernetes %s (known to the sandbox: %s)", version, name, kubernetes, strings.Join(versions, ", "))
+		return fmt.Errorf("InvalidParameterException: Addon version specified is not supported, %s of %s for Kubernetes %s (known to the sandbox: %s)",
+			version, name, kubernetes, strings.Join(versions, ", "))
 	}
 	c.set("addonVersion", version)
 	values := str(c.in, "configurationValues")
@@ -165,7 +174,8 @@ func applyEntry(c *call) error {
 	}
 	for _, group := range texts(list(c.in, "kubernetesGroups")) {
 		if strings.HasPrefix(group, "system:") || strings.HasPrefix(group, "eks:") || strings.HasPrefix(group, "aws:") || strings.HasPrefix(group, "amazon:") {
-			return fmt.Errorf("InvalidParameterException: The kubernetes group name %s is invalid, it cannot start with system: (nor eks:, aws:, amazon:)", group)
+			return fmt.Errorf("InvalidParameterException: The kubernetes group name %s is invalid, it cannot start with system: (nor eks:, aws:, amazon:)",
+				group)
 		}
 	}
 	prefix := fmt.Sprintf("arn:%s:iam::%s:role/", c.s.Partition, c.s.Account)

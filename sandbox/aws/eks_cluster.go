@@ -24,7 +24,8 @@ var clusterRef = ref{path: "clusterName", typ: tCluster, gone: "ResourceNotFound
 
 func init() {
 	register(tCluster, row{
-		create: "eks:CreateCluster", read: "eks:DescribeCluster", update: "eks:UpdateClusterConfig eks:UpdateClusterVersion eks:TagResource", delete: "eks:DeleteCluster",
+		create: "eks:CreateCluster", read: "eks:DescribeCluster", update: "eks:UpdateClusterConfig eks:UpdateClusterVersion eks:TagResource",
+		delete: "eks:DeleteCluster",
 		inputs: "accessConfig bootstrapSelfManagedAddons computeConfig defaultAddonsToRemoves enabledClusterLogTypes encryptionConfig forceUpdateVersion kubernetesNetworkConfig name outpostConfig remoteNetworkConfig roleArn " +
 			"storageConfig upgradePolicy version vpcConfig zonalShiftConfig",
 		required: "roleArn vpcConfig",
@@ -42,8 +43,9 @@ func init() {
 			{path: "vpcConfig.securityGroupIds", typ: tSecurityGroup, gone: "InvalidParameterException: The security group '{value}' does not exist (Service: AmazonEC2; Error Code: InvalidGroup.NotFound)"},
 			{path: "encryptionConfig.provider.keyArn", typ: tKey, by: "arn", gone: "InvalidParameterException: Key '{value}' does not exist", onGone: dangles},
 		},
-		id: "{name}", arn: "arn:{partition}:eks:{region}:{account}:cluster/{name}", tagged: true, exists: "ResourceInUseException: Cluster already exists with name: {name}",
-		inUse: "ResourceInUseException: Cluster has nodegroups attached",
+		id: "{name}", arn: "arn:{partition}:eks:{region}:{account}:cluster/{name}", tagged: true,
+		exists: "ResourceInUseException: Cluster already exists with name: {name}",
+		inUse:  "ResourceInUseException: Cluster has nodegroups attached",
 		defaults: obj{
 			"version": defaultVersion, "bootstrapSelfManagedAddons": true, "upgradePolicy": obj{"supportType": "EXTENDED"},
 			"accessConfig":            obj{"authenticationMode": "CONFIG_MAP", "bootstrapClusterCreatorAdminPermissions": true},
@@ -198,7 +200,8 @@ func (c *call) checkClusterRole() error {
 	}
 	for _, action := range wanted {
 		if role == nil || !trusts(c.s, role, "eks.amazonaws.com", action) {
-			return fmt.Errorf("InvalidParameterException: Role with arn: %s, could not be assumed because it does not exist or the trusted entity is not correct (%s for eks.amazonaws.com)", str(c.in, "roleArn"), action)
+			return fmt.Errorf("InvalidParameterException: Role with arn: %s, could not be assumed because it does not exist or the trusted entity is not correct (%s for eks.amazonaws.com)",
+				str(c.in, "roleArn"), action)
 		}
 	}
 	return nil
@@ -218,7 +221,8 @@ func (c *call) placeControlPlane() error {
 		subnet := c.s.Get(tSubnet, id)
 		zone := str(subnet.Outputs, "availabilityZone")
 		if z, _ := c.s.ZoneNamed(zone); z.NoControlPlane {
-			return fmt.Errorf("UnsupportedAvailabilityZoneException: Cannot create cluster '%s' because EKS does not support creating control plane instances in %s, the targeted availability zone. Retry cluster creation using control plane subnets that span at least two of these availability zones", c.res.ID, zone)
+			return fmt.Errorf("UnsupportedAvailabilityZoneException: Cannot create cluster '%s' because EKS does not support creating control plane instances in %s, the targeted availability zone. Retry cluster creation using control plane subnets that span at least two of these availability zones",
+				c.res.ID, zone)
 		}
 		zones[zone], vpcs[str(subnet.Outputs, "vpcId")] = true, true
 		config["vpcId"] = subnet.Outputs["vpcId"]

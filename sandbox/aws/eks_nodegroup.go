@@ -18,7 +18,8 @@ func init() {
 	}
 	slices.Sort(types)
 	register(tNodeGroup, row{
-		create: "eks:CreateNodegroup", read: "eks:DescribeNodegroup", update: "eks:UpdateNodegroupConfig eks:UpdateNodegroupVersion eks:TagResource", delete: "eks:DeleteNodegroup",
+		create: "eks:CreateNodegroup", read: "eks:DescribeNodegroup", update: "eks:UpdateNodegroupConfig eks:UpdateNodegroupVersion eks:TagResource",
+		delete:   "eks:DeleteNodegroup",
 		inputs:   "amiType capacityType clusterName diskSize forceUpdateVersion instanceTypes labels launchTemplate nodeGroupName nodeGroupNamePrefix nodeRepairConfig nodeRoleArn releaseVersion remoteAccess scalingConfig subnetIds taints updateConfig version",
 		required: "clusterName nodeRoleArn scalingConfig subnetIds", lists: "instanceTypes",
 		replaces: "amiType capacityType clusterName diskSize instanceTypes nodeGroupName nodeGroupNamePrefix nodeRoleArn remoteAccess subnetIds launchTemplate.id launchTemplate.name",
@@ -57,7 +58,8 @@ func createNodeGroup(c *call) error {
 		}
 	}
 	if float64(groups) >= s.Quotas[world.QuotaNodeGroups] {
-		return fmt.Errorf("ResourceLimitExceededException: Nodegroup limit exceeded for cluster %s (quota %s is %g)", cluster.ID, world.QuotaNodeGroups, s.Quotas[world.QuotaNodeGroups])
+		return fmt.Errorf("ResourceLimitExceededException: Nodegroup limit exceeded for cluster %s (quota %s is %g)",
+			cluster.ID, world.QuotaNodeGroups, s.Quotas[world.QuotaNodeGroups])
 	}
 	version := cmp.Or(str(c.in, "version"), str(cluster.Outputs, "version"))
 	c.set("version", version)
@@ -189,7 +191,8 @@ func updateNodeGroup(c *call) error {
 	if str(c.res.Outputs, "status") == "CREATE_FAILED" {
 		// For good: EKS neither repairs nor updates it, it must be replaced. https://github.com/aws/containers-roadmap/issues/764
 		if d := c.row.diff(c.old, c.res.Outputs, c.in, []string{"tags"}); len(d.Changed) > 0 {
-			return fmt.Errorf("ResourceInUseException: Nodegroup cannot be updated as it is currently not in Active State (%s is CREATE_FAILED; replace it)", c.res.ID)
+			return fmt.Errorf("ResourceInUseException: Nodegroup cannot be updated as it is currently not in Active State (%s is CREATE_FAILED; replace it)",
+				c.res.ID)
 		}
 		c.set("status", "CREATE_FAILED")
 		return nil
@@ -204,7 +207,8 @@ func updateNodeGroup(c *call) error {
 		c.set("releaseVersion", latestRelease(str(c.in, "version")))
 	}
 	if minor(str(c.out, "version")) < minor(str(c.res.Outputs, "version")) {
-		return fmt.Errorf("InvalidParameterException: Nodegroup version cannot go back from %s to %s", str(c.res.Outputs, "version"), str(c.out, "version"))
+		return fmt.Errorf("InvalidParameterException: Nodegroup version cannot go back from %s to %s",
+			str(c.res.Outputs, "version"), str(c.out, "version"))
 	}
 	live := *g
 	if err := c.checkNodeGroup(cluster); err != nil {
@@ -241,7 +245,8 @@ func readNodeGroup(c *call) error {
 func deleteNodeGroup(c *call) error {
 	role := c.s.Find(tRole, "arn", str(c.in, "nodeRoleArn"))
 	if role == nil {
-		return fmt.Errorf("waiting for EKS Node Group (%s) to delete: unexpected state 'DELETE_FAILED'. last error: IamNodeRoleNotFound: the node role %s was deleted before the node group", c.res.ID, str(c.in, "nodeRoleArn"))
+		return fmt.Errorf("waiting for EKS Node Group (%s) to delete: unexpected state 'DELETE_FAILED'. last error: IamNodeRoleNotFound: the node role %s was deleted before the node group",
+			c.res.ID, str(c.in, "nodeRoleArn"))
 	}
 	if g := c.group(); g != nil {
 		g.Desired, g.Min = 0, 0

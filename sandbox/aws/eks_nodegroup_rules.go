@@ -75,11 +75,14 @@ func (c *call) checkNodeGroup(cluster *world.Resource) error {
 	case desired > high:
 		return refuse("desired capacity %d can't be greater than max size %d", desired, high)
 	case float64(high) > c.s.Quotas[world.QuotaGroupNodes]:
-		return fmt.Errorf("ResourceLimitExceededException: Nodes per node group exceeds quota %s of %g", world.QuotaGroupNodes, c.s.Quotas[world.QuotaGroupNodes])
+		return fmt.Errorf("ResourceLimitExceededException: Nodes per node group exceeds quota %s of %g",
+			world.QuotaGroupNodes, c.s.Quotas[world.QuotaGroupNodes])
 	}
 	role := c.s.Find(tRole, "arn", str(c.in, "nodeRoleArn"))
-	if role == nil || !trusts(c.s, role, "ec2.amazonaws.com", "sts:AssumeRole") {
-		return refuse("Following required service principals [ec2.amazonaws.com] were not found in the trust relationships of nodeRole %s", str(c.in, "nodeRoleArn"))
+	// In China both spellings of the principal are in use.
+	if role == nil || !trusts(c.s, role, "ec2.amazonaws.com", "sts:AssumeRole") && !trusts(c.s, role, "ec2."+dnsSuffix(c.s.Partition), "sts:AssumeRole") {
+		return refuse("Following required service principals [ec2.amazonaws.com] were not found in the trust relationships of nodeRole %s",
+			str(c.in, "nodeRoleArn"))
 	}
 	for _, label := range sorted(anyMap(c.out["labels"])) {
 		if slices.ContainsFunc(reservedLabels, func(p string) bool { return strings.HasPrefix(label, p) }) && !slices.Contains(kubeletLabels, label) {
@@ -89,7 +92,8 @@ func (c *call) checkNodeGroup(cluster *world.Resource) error {
 	template := c.template()
 	if has(c.in, "launchTemplate") {
 		if template == nil {
-			return refuse("You must specify a version that exists for launch template %s%s, not %q", str(c.in, "launchTemplate.id"), str(c.in, "launchTemplate.name"), str(c.in, "launchTemplate.version"))
+			return refuse("You must specify a version that exists for launch template %s%s, not %q",
+				str(c.in, "launchTemplate.id"), str(c.in, "launchTemplate.name"), str(c.in, "launchTemplate.version"))
 		}
 		for _, k := range words("iamInstanceProfile instanceMarketOptions hibernationOptions instanceRequirements") {
 			if has(template, k) && !(k == "instanceMarketOptions" && str(c.in, "capacityType") == "CAPACITY_BLOCK") {
@@ -138,7 +142,8 @@ func (c *call) checkImage(types []string, template obj) error {
 	for i, name := range types {
 		t, known := world.Types[name]
 		if !known {
-			return fmt.Errorf("InvalidParameterException: The following supplied instance types do not exist: [%s] (if AWS has it, add it to sandbox/world/types.go)", name)
+			return fmt.Errorf("InvalidParameterException: The following supplied instance types do not exist: [%s] (if AWS has it, add it to sandbox/world/types.go)",
+				name)
 		}
 		if i == 0 {
 			first = t
@@ -168,7 +173,8 @@ func (c *call) checkImage(types []string, template obj) error {
 			return fmt.Errorf("InvalidParameterException: [%s] is not a valid instance type for requested amiType %s", name, kind)
 		}
 		if t.HasGPU() != image.gpu {
-			return fmt.Errorf("InvalidParameterException: [%s] is not a valid instance type for requested amiType %s (GPU types need a GPU image, and others must not have one)", name, kind)
+			return fmt.Errorf("InvalidParameterException: [%s] is not a valid instance type for requested amiType %s (GPU types need a GPU image, and others must not have one)",
+				name, kind)
 		}
 	}
 	if strings.HasPrefix(kind, "AL2_") && minor(str(c.out, "version")) >= 33 {
@@ -190,7 +196,8 @@ func (c *call) checkZones(cluster *world.Resource, types []string) error {
 		}
 		zone := str(subnet, "availabilityZone")
 		if !slices.ContainsFunc(types, func(t string) bool { return c.s.Offered(t, zone) }) {
-			return fmt.Errorf("InvalidParameterException: Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", strings.Join(types, ", "), zone)
+			return fmt.Errorf("InvalidParameterException: Your requested instance type (%s) is not supported in your requested Availability Zone (%s).",
+				strings.Join(types, ", "), zone)
 		}
 	}
 	return nil

@@ -36,9 +36,11 @@ func init() {
 		create: "iam:CreateRole", read: "iam:GetRole", update: "iam:UpdateAssumeRolePolicy iam:TagRole", delete: "iam:DeleteRole",
 		inputs:   "assumeRolePolicy description forceDetachPolicies inlinePolicies managedPolicyArns maxSessionDuration name namePrefix path permissionsBoundary",
 		required: "assumeRolePolicy", replaces: "name namePrefix path", json: "assumeRolePolicy",
-		name:   naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 64, pattern: iamName, says: "letters, digits and +=,.@_-"},
-		ranges: map[string][2]int{"maxSessionDuration": {3600, 43200}}, defaults: obj{"path": "/", "maxSessionDuration": 3600, "forceDetachPolicies": false, "description": ""},
-		id: "{name}", arn: "arn:{partition}:iam::{account}:role{path}{name}", tagged: true, exists: "EntityAlreadyExists: Role with name {name} already exists.",
+		name:     naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 64, pattern: iamName, says: "letters, digits and +=,.@_-"},
+		ranges:   map[string][2]int{"maxSessionDuration": {3600, 43200}},
+		defaults: obj{"path": "/", "maxSessionDuration": 3600, "forceDetachPolicies": false, "description": ""},
+		id:       "{name}", arn: "arn:{partition}:iam::{account}:role{path}{name}", tagged: true,
+		exists:   "EntityAlreadyExists: Role with name {name} already exists.",
 		computed: map[string]string{"uniqueId": "AROA{random}", "createDate": "2026-01-01T00:00:00Z"},
 		inUse:    "DeleteConflict: Cannot delete entity, must detach all policies and remove roles from instance profiles first.",
 		onCreate: func(c *call) error {
@@ -52,7 +54,8 @@ func init() {
 		onUpdate: checkTrust,
 	})
 	register(tPolicy, row{
-		create: "iam:CreatePolicy", read: "iam:GetPolicy iam:GetPolicyVersion", update: "iam:CreatePolicyVersion iam:TagPolicy", delete: "iam:DeletePolicy",
+		create: "iam:CreatePolicy", read: "iam:GetPolicy iam:GetPolicyVersion", update: "iam:CreatePolicyVersion iam:TagPolicy",
+		delete: "iam:DeletePolicy",
 		inputs: "description name namePrefix path policy", required: "policy", replaces: "description name namePrefix path", json: "policy",
 		name:     naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 128, pattern: iamName, says: "letters, digits and +=,.@_-"},
 		defaults: obj{"path": "/", "description": ""}, id: "arn:{partition}:iam::{account}:policy{path}{name}", arn: "{id}", tagged: true,
@@ -86,7 +89,8 @@ func init() {
 		},
 	})
 	register(tProfile, row{
-		create: "iam:CreateInstanceProfile iam:AddRoleToInstanceProfile", read: "iam:GetInstanceProfile", update: "iam:AddRoleToInstanceProfile iam:TagInstanceProfile", delete: "iam:RemoveRoleFromInstanceProfile iam:DeleteInstanceProfile",
+		create: "iam:CreateInstanceProfile iam:AddRoleToInstanceProfile", read: "iam:GetInstanceProfile",
+		update: "iam:AddRoleToInstanceProfile iam:TagInstanceProfile", delete: "iam:RemoveRoleFromInstanceProfile iam:DeleteInstanceProfile",
 		inputs: "name namePrefix path role", replaces: "name namePrefix path",
 		name:     naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 128, pattern: iamName, says: "letters, digits and +=,.@_-"},
 		refs:     []ref{{path: "role", typ: tRole, gone: roleGone}},
@@ -95,7 +99,8 @@ func init() {
 		computed: map[string]string{"uniqueId": "AIPA{random}", "createDate": "2026-01-01T00:00:00Z"},
 	})
 	register(tOIDC, row{
-		create: "iam:CreateOpenIDConnectProvider", read: "iam:GetOpenIDConnectProvider", update: "iam:UpdateOpenIDConnectProviderThumbprint iam:TagOpenIDConnectProvider", delete: "iam:DeleteOpenIDConnectProvider",
+		create: "iam:CreateOpenIDConnectProvider", read: "iam:GetOpenIDConnectProvider",
+		update: "iam:UpdateOpenIDConnectProviderThumbprint iam:TagOpenIDConnectProvider", delete: "iam:DeleteOpenIDConnectProvider",
 		inputs: "clientIdLists thumbprintLists url", required: "clientIdLists url", replaces: "url", tagged: true,
 		defaults: obj{"thumbprintLists": []any{}}, id: "arn:{partition}:iam::{account}:oidc-provider/{host}", arn: "{id}",
 		exists: "EntityAlreadyExists: Provider with url https://{host} already exists.",
@@ -124,7 +129,8 @@ func init() {
 		derive: func(_ *world.State, in obj) (obj, error) {
 			name, known := serviceRoles[str(in, "awsServiceName")]
 			if !known {
-				return nil, fmt.Errorf("InvalidInput: the sandbox does not know the service-linked role of %s; add it to serviceRoles in sandbox/aws/iam.go", str(in, "awsServiceName"))
+				return nil, fmt.Errorf("InvalidInput: the sandbox does not know the service-linked role of %s; add it to serviceRoles in sandbox/aws/iam.go",
+					str(in, "awsServiceName"))
 			}
 			return obj{"roleName": name}, nil
 		},

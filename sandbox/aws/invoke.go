@@ -153,7 +153,8 @@ func init() {
 				"adjustable": true, "globalQuota": false, "usageMetrics": []any{},
 			}, nil
 		}
-		return nil, fmt.Errorf("NoSuchResourceException: quota %s%s of service %s (if AWS has it, add it to sandbox/world/quotas.go)", str(in, "quotaCode"), str(in, "quotaName"), str(in, "serviceCode"))
+		return nil, fmt.Errorf("NoSuchResourceException: quota %s%s of service %s (if AWS has it, add it to sandbox/world/quotas.go)",
+			str(in, "quotaCode"), str(in, "quotaName"), str(in, "serviceCode"))
 	}}
 	answers["aws:ssm/getParameter:getParameter"] = answer{"ssm:GetParameter", getParameter}
 	answers["aws:sqs/getQueue:getQueue"] = answer{"sqs:GetQueueUrl", func(s *world.State, in obj) (obj, error) {

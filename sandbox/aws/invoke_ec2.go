@@ -14,7 +14,8 @@ func init() {
 		name := str(in, "instanceType")
 		t, known := world.Types[name]
 		if !known {
-			return nil, fmt.Errorf("InvalidInstanceType: The following supplied instance types do not exist: [%s] (if AWS has it, add it to sandbox/world/types.go)", name)
+			return nil, fmt.Errorf("InvalidInstanceType: The following supplied instance types do not exist: [%s] (if AWS has it, add it to sandbox/world/types.go)",
+				name)
 		}
 		return describeType(name, t), nil
 	}}
@@ -167,7 +168,8 @@ func getOfferings(s *world.State, in obj) (obj, error) {
 		by = "region"
 	}
 	if !member("region availability-zone availability-zone-id", by) {
-		return nil, fmt.Errorf("InvalidParameterValue: expected locationType to be one of [region availability-zone availability-zone-id], got %s", by)
+		return nil, fmt.Errorf("InvalidParameterValue: expected locationType to be one of [region availability-zone availability-zone-id], got %s",
+			by)
 	}
 	var types, locations, kinds []string
 	for name := range world.Types {

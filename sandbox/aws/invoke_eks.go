@@ -13,7 +13,8 @@ func init() {
 	answers["aws:eks/getCluster:getCluster"] = answer{"eks:DescribeCluster", func(s *world.State, in obj) (obj, error) {
 		r := s.Get(tCluster, str(in, "name"))
 		if r == nil {
-			return nil, fmt.Errorf("ResourceNotFoundException: reading EKS Cluster (%s): No cluster found for name: %s.", str(in, "name"), str(in, "name"))
+			return nil, fmt.Errorf("ResourceNotFoundException: reading EKS Cluster (%s): No cluster found for name: %s.",
+				str(in, "name"), str(in, "name"))
 		}
 		out := obj{"id": r.ID, "tags": tagsOrEmpty(r.Outputs)}
 		for _, k := range words("arn createdAt enabledClusterLogTypes endpoint name platformVersion roleArn status version vpcConfig identities certificateAuthorities") {
@@ -63,7 +64,8 @@ func init() {
 	answers["aws:eks/getNodeGroup:getNodeGroup"] = answer{"eks:DescribeNodegroup", func(s *world.State, in obj) (obj, error) {
 		r := s.Get(tNodeGroup, str(in, "clusterName")+":"+str(in, "nodeGroupName"))
 		if r == nil {
-			return nil, fmt.Errorf("ResourceNotFoundException: reading EKS Node Group (%s:%s): No node group found for name: %s.", str(in, "clusterName"), str(in, "nodeGroupName"), str(in, "nodeGroupName"))
+			return nil, fmt.Errorf("ResourceNotFoundException: reading EKS Node Group (%s:%s): No node group found for name: %s.",
+				str(in, "clusterName"), str(in, "nodeGroupName"), str(in, "nodeGroupName"))
 		}
 		live := &call{s: s, row: table[tNodeGroup], res: r, in: clone(r.Inputs), out: clone(r.Outputs)}
 		if err := readNodeGroup(live); err != nil {
@@ -108,7 +110,8 @@ func init() {
 	answers["aws:eks/getAddonVersion:getAddonVersion"] = answer{"eks:DescribeAddonVersions", func(s *world.State, in obj) (obj, error) {
 		name, kubernetes := str(in, "addonName"), str(in, "kubernetesVersion")
 		if _, known := findVersion(kubernetes); !known {
-			return nil, fmt.Errorf("InvalidParameterException: reading EKS Add-On version info (%s, %s): unsupported Kubernetes version", name, kubernetes)
+			return nil, fmt.Errorf("InvalidParameterException: reading EKS Add-On version info (%s, %s): unsupported Kubernetes version",
+				name, kubernetes)
 		}
 		versions, err := addonVersions(name, kubernetes)
 		if err != nil {

@@ -13,7 +13,8 @@ const tKey = "aws:kms/key:Key"
 
 func init() {
 	register(tKey, row{
-		create: "kms:CreateKey", read: "kms:DescribeKey kms:GetKeyPolicy", update: "kms:PutKeyPolicy kms:UpdateKeyDescription", delete: "kms:ScheduleKeyDeletion",
+		create: "kms:CreateKey", read: "kms:DescribeKey kms:GetKeyPolicy", update: "kms:PutKeyPolicy kms:UpdateKeyDescription",
+		delete:   "kms:ScheduleKeyDeletion",
 		inputs:   "bypassPolicyLockoutSafetyCheck customerMasterKeySpec deletionWindowInDays description enableKeyRotation isEnabled keyUsage multiRegion policy rotationPeriodInDays",
 		replaces: "customerMasterKeySpec keyUsage multiRegion", json: "policy", tagged: true,
 		enums:    map[string]string{"keyUsage": "ENCRYPT_DECRYPT SIGN_VERIFY GENERATE_VERIFY_MAC KEY_AGREEMENT"},
@@ -51,7 +52,8 @@ func init() {
 	})
 	register("aws:kms/keyPolicy:KeyPolicy", row{
 		create: "kms:PutKeyPolicy", read: "kms:GetKeyPolicy", update: "kms:PutKeyPolicy", delete: "kms:PutKeyPolicy",
-		inputs: "bypassPolicyLockoutSafetyCheck keyId policy", required: "keyId policy", replaces: "keyId", json: "policy", id: "{keyId}", upsert: true,
+		inputs: "bypassPolicyLockoutSafetyCheck keyId policy", required: "keyId policy", replaces: "keyId", json: "policy", id: "{keyId}",
+		upsert:   true,
 		refs:     []ref{{path: "keyId", typ: tKey, gone: "NotFoundException: Key '{value}' does not exist", onGone: cascades}},
 		onCreate: putKeyPolicy, onUpdate: putKeyPolicy,
 	})

@@ -9,7 +9,8 @@ import (
 
 func init() {
 	register(tLaunchTemplate, row{
-		create: "ec2:CreateLaunchTemplate", read: "ec2:DescribeLaunchTemplates ec2:DescribeLaunchTemplateVersions", update: "ec2:CreateLaunchTemplateVersion", delete: "ec2:DeleteLaunchTemplate",
+		create: "ec2:CreateLaunchTemplate", read: "ec2:DescribeLaunchTemplates ec2:DescribeLaunchTemplateVersions",
+		update: "ec2:CreateLaunchTemplateVersion", delete: "ec2:DeleteLaunchTemplate",
 		inputs: "blockDeviceMappings capacityReservationSpecification cpuOptions creditSpecification defaultVersion description disableApiStop disableApiTermination ebsOptimized enclaveOptions hibernationOptions " +
 			"iamInstanceProfile imageId instanceInitiatedShutdownBehavior instanceMarketOptions instanceRequirements instanceType keyName licenseSpecifications maintenanceOptions metadataOptions monitoring name namePrefix " +
 			"networkInterfaces placement privateDnsNameOptions securityGroupNames tagSpecifications updateDefaultVersion userData vpcSecurityGroupIds",

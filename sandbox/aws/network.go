@@ -54,7 +54,8 @@ func init() {
 		},
 	})
 	register(tSubnet, row{
-		create: "ec2:CreateSubnet ec2:CreateTags", read: "ec2:DescribeSubnets", update: "ec2:ModifySubnetAttribute ec2:CreateTags", delete: "ec2:DeleteSubnet",
+		create: "ec2:CreateSubnet ec2:CreateTags", read: "ec2:DescribeSubnets", update: "ec2:ModifySubnetAttribute ec2:CreateTags",
+		delete:   "ec2:DeleteSubnet",
 		inputs:   "assignIpv6AddressOnCreation availabilityZone availabilityZoneId cidrBlock enableResourceNameDnsARecordOnLaunch mapPublicIpOnLaunch privateDnsHostnameTypeOnLaunch vpcId",
 		required: "vpcId cidrBlock", replaces: "vpcId cidrBlock availabilityZone availabilityZoneId", refs: []ref{vpcRef},
 		id: "subnet-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:subnet/{id}", tagged: true,
@@ -65,16 +66,19 @@ func init() {
 		onCreate: createSubnet,
 		onDelete: func(c *call) error {
 			for _, i := range c.s.SortedInstances(func(i *world.Instance) bool { return i.Running() && i.Subnet == c.res.ID }) {
-				return fmt.Errorf("DependencyViolation: The subnet '%s' has dependencies and cannot be deleted. (a network interface of instance %s)", c.res.ID, i.ID)
+				return fmt.Errorf("DependencyViolation: The subnet '%s' has dependencies and cannot be deleted. (a network interface of instance %s)",
+					c.res.ID, i.ID)
 			}
 			delete(c.s.TakenAddresses, c.res.ID)
 			return nil
 		},
 	})
 	register(tGateway, row{
-		create: "ec2:CreateInternetGateway ec2:AttachInternetGateway", read: "ec2:DescribeInternetGateways", update: "ec2:CreateTags", delete: "ec2:DetachInternetGateway ec2:DeleteInternetGateway",
+		create: "ec2:CreateInternetGateway ec2:AttachInternetGateway", read: "ec2:DescribeInternetGateways", update: "ec2:CreateTags",
+		delete: "ec2:DetachInternetGateway ec2:DeleteInternetGateway",
 		inputs: "vpcId", refs: []ref{vpcRef}, id: "igw-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:internet-gateway/{id}", tagged: true,
-		computed: map[string]string{"ownerId": "{account}"}, inUse: "DependencyViolation: The internetGateway '{id}' has dependencies and cannot be deleted.",
+		computed: map[string]string{"ownerId": "{account}"},
+		inUse:    "DependencyViolation: The internetGateway '{id}' has dependencies and cannot be deleted.",
 		onCreate: func(c *call) error {
 			for _, r := range c.s.OfType(tGateway) {
 				if vpc := str(c.in, "vpcId"); vpc != "" && str(r.Inputs, "vpcId") == vpc {
@@ -86,7 +90,8 @@ func init() {
 		onDelete: func(c *call) error {
 			for _, nat := range c.s.OfType(tNat) {
 				if subnet := c.s.Get(tSubnet, str(nat.Inputs, "subnetId")); subnet != nil && str(subnet.Outputs, "vpcId") == str(c.out, "vpcId") && has(nat.Inputs, "allocationId") {
-					return fmt.Errorf("DependencyViolation: Network %s has some mapped public address(es). Please unmap those public address(es) before detaching the gateway.", str(c.out, "vpcId"))
+					return fmt.Errorf("DependencyViolation: Network %s has some mapped public address(es). Please unmap those public address(es) before detaching the gateway.",
+						str(c.out, "vpcId"))
 				}
 			}
 			return nil
@@ -99,8 +104,10 @@ func init() {
 			{path: "routes.gatewayId", typ: tGateway, gone: "InvalidInternetGatewayID.NotFound: The gateway ID '{value}' does not exist", onGone: dangles},
 			{path: "routes.natGatewayId", typ: tNat, gone: "InvalidNatGatewayID.NotFound: The NatGateway '{value}' was not found", onGone: dangles},
 		},
-		id: "rtb-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:route-table/{id}", tagged: true, defaults: obj{"routes": []any{}, "propagatingVgws": []any{}},
-		computed: map[string]string{"ownerId": "{account}"}, inUse: "DependencyViolation: The routeTable '{id}' has dependencies and cannot be deleted.",
+		id: "rtb-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:route-table/{id}", tagged: true,
+		defaults: obj{"routes": []any{}, "propagatingVgws": []any{}},
+		computed: map[string]string{"ownerId": "{account}"},
+		inUse:    "DependencyViolation: The routeTable '{id}' has dependencies and cannot be deleted.",
 	})
 	register("aws:ec2/route:Route", row{
 		create: "ec2:CreateRoute", read: "ec2:DescribeRouteTables", update: "ec2:ReplaceRoute", delete: "ec2:DeleteRoute",
@@ -118,7 +125,8 @@ func init() {
 		computed: map[string]string{"origin": "CreateRoute", "state": "active"},
 	})
 	register("aws:ec2/routeTableAssociation:RouteTableAssociation", row{
-		create: "ec2:AssociateRouteTable", read: "ec2:DescribeRouteTables", update: "ec2:ReplaceRouteTableAssociation", delete: "ec2:DisassociateRouteTable",
+		create: "ec2:AssociateRouteTable", read: "ec2:DescribeRouteTables", update: "ec2:ReplaceRouteTableAssociation",
+		delete: "ec2:DisassociateRouteTable",
 		inputs: "routeTableId subnetId gatewayId", required: "routeTableId", replaces: "subnetId gatewayId",
 		refs: []ref{
 			{path: "routeTableId", typ: tRouteTable, gone: "InvalidRouteTableID.NotFound: The routeTable ID '{value}' does not exist"},
@@ -128,7 +136,8 @@ func init() {
 		onCreate: func(c *call) error {
 			for _, r := range c.s.OfType(c.res.Type) {
 				if str(r.Inputs, "subnetId") == str(c.in, "subnetId") {
-					return fmt.Errorf("Resource.AlreadyAssociated: the specified association for route table %s conflicts with an existing association", str(c.in, "routeTableId"))
+					return fmt.Errorf("Resource.AlreadyAssociated: the specified association for route table %s conflicts with an existing association",
+						str(c.in, "routeTableId"))
 				}
 			}
 			return nil
@@ -136,9 +145,11 @@ func init() {
 	})
 	register(tEip, row{
 		create: "ec2:AllocateAddress", read: "ec2:DescribeAddresses", update: "ec2:CreateTags", delete: "ec2:ReleaseAddress",
-		inputs: "domain vpc instance networkInterface publicIpv4Pool networkBorderGroup", replaces: "domain vpc", enums: map[string]string{"domain": "vpc standard"},
-		id: "eipalloc-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:elastic-ip/{id}", tagged: true, defaults: obj{"domain": "vpc"},
-		computed: map[string]string{"allocationId": "{id}"}, inUse: "AuthFailure: You do not have permission to access the specified resource. Address {id} is associated and cannot be released (InvalidIPAddress.InUse)",
+		inputs: "domain vpc instance networkInterface publicIpv4Pool networkBorderGroup", replaces: "domain vpc",
+		enums: map[string]string{"domain": "vpc standard"},
+		id:    "eipalloc-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:elastic-ip/{id}", tagged: true, defaults: obj{"domain": "vpc"},
+		computed: map[string]string{"allocationId": "{id}"},
+		inUse:    "AuthFailure: You do not have permission to access the specified resource. Address {id} is associated and cannot be released (InvalidIPAddress.InUse)",
 		onCreate: func(c *call) error {
 			n := len(c.s.OfType(tEip))
 			if float64(n) >= c.s.Quotas[world.QuotaAddresses] {
@@ -180,7 +191,8 @@ func init() {
 		create: "ec2:CreateVpcEndpoint", read: "ec2:DescribeVpcEndpoints", update: "ec2:ModifyVpcEndpoint", delete: "ec2:DeleteVpcEndpoints",
 		inputs:   "autoAccept ipAddressType policy privateDnsEnabled routeTableIds securityGroupIds serviceName subnetIds vpcEndpointType vpcId",
 		required: "vpcId serviceName", replaces: "vpcId serviceName vpcEndpointType", json: "policy",
-		enums: map[string]string{"vpcEndpointType": "Gateway Interface GatewayLoadBalancer"}, defaults: obj{"vpcEndpointType": "Gateway", "privateDnsEnabled": false},
+		enums:    map[string]string{"vpcEndpointType": "Gateway Interface GatewayLoadBalancer"},
+		defaults: obj{"vpcEndpointType": "Gateway", "privateDnsEnabled": false},
 		refs: []ref{
 			vpcRef,
 			{path: "routeTableIds", typ: tRouteTable, gone: "InvalidRouteTableId.NotFound: The routeTable ID '{value}' does not exist", onGone: dangles},
@@ -229,7 +241,8 @@ func createSubnet(c *call) error {
 	if name := str(c.in, "availabilityZone"); name != "" {
 		z, known := c.s.ZoneNamed(name)
 		if !known {
-			return fmt.Errorf("InvalidParameterValue: Value (%s) for parameter availabilityZone is invalid. Subnets can currently only be created in the following availability zones: %s", name, zoneNames(zones))
+			return fmt.Errorf("InvalidParameterValue: Value (%s) for parameter availabilityZone is invalid. Subnets can currently only be created in the following availability zones: %s",
+				name, zoneNames(zones))
 		}
 		zone = z
 	} else if id := str(c.in, "availabilityZoneId"); id != "" {
@@ -273,7 +286,8 @@ func createEndpoint(c *call) error {
 	}
 	for _, r := range c.s.OfType(tEndpoint) {
 		if str(r.Inputs, "vpcId") == str(c.in, "vpcId") && str(r.Inputs, "serviceName") == service && truth(r.Inputs, "privateDnsEnabled") && truth(c.in, "privateDnsEnabled") {
-			return fmt.Errorf("InvalidParameter: private-dns-enabled cannot be set because there is already a conflicting DNS domain for %s in the VPC %s", service, str(c.in, "vpcId"))
+			return fmt.Errorf("InvalidParameter: private-dns-enabled cannot be set because there is already a conflicting DNS domain for %s in the VPC %s",
+				service, str(c.in, "vpcId"))
 		}
 	}
 	return checkEndpoint(c)

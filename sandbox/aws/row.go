@@ -138,11 +138,14 @@ func denied(s *world.State, actions ...string) error {
 			caller := callerARN(s)
 			switch service, _, _ := strings.Cut(action, ":"); service {
 			case "ec2":
-				return fmt.Errorf("UnauthorizedOperation: You are not authorized to perform this operation. User: %s is not authorized to perform: %s because no identity-based policy allows the %s action", caller, action, action)
+				return fmt.Errorf("UnauthorizedOperation: You are not authorized to perform this operation. User: %s is not authorized to perform: %s because no identity-based policy allows the %s action",
+					caller, action, action)
 			case "iam", "sts", "sqs", "autoscaling":
-				return fmt.Errorf("AccessDenied: User: %s is not authorized to perform: %s because no identity-based policy allows the %s action", caller, action, action)
+				return fmt.Errorf("AccessDenied: User: %s is not authorized to perform: %s because no identity-based policy allows the %s action",
+					caller, action, action)
 			default:
-				return fmt.Errorf("AccessDeniedException: User: %s is not authorized to perform: %s because no identity-based policy allows the %s action", caller, action, action)
+				return fmt.Errorf("AccessDeniedException: User: %s is not authorized to perform: %s because no identity-based policy allows the %s action",
+					caller, action, action)
 			}
 		}
 	}

@@ -34,7 +34,8 @@ func init() {
 		onCreate: func(c *call) error {
 			for _, r := range c.s.OfType(tSecurityGroup) {
 				if str(r.Outputs, "name") == str(c.out, "name") && str(r.Outputs, "vpcId") == str(c.out, "vpcId") {
-					return fmt.Errorf("InvalidGroup.Duplicate: The security group '%s' already exists for VPC '%s'", str(c.out, "name"), str(c.out, "vpcId"))
+					return fmt.Errorf("InvalidGroup.Duplicate: The security group '%s' already exists for VPC '%s'",
+						str(c.out, "name"), str(c.out, "vpcId"))
 				}
 			}
 			return nil
@@ -42,7 +43,8 @@ func init() {
 		onDelete: func(c *call) error { return groupInUse(c.s, c.res.ID) },
 	})
 	register("aws:ec2/securityGroupRule:SecurityGroupRule", row{
-		create: "ec2:AuthorizeSecurityGroupIngress ec2:AuthorizeSecurityGroupEgress", read: "ec2:DescribeSecurityGroups", update: "ec2:UpdateSecurityGroupRuleDescriptionsIngress", delete: "ec2:RevokeSecurityGroupIngress ec2:RevokeSecurityGroupEgress",
+		create: "ec2:AuthorizeSecurityGroupIngress ec2:AuthorizeSecurityGroupEgress", read: "ec2:DescribeSecurityGroups",
+		update: "ec2:UpdateSecurityGroupRuleDescriptionsIngress", delete: "ec2:RevokeSecurityGroupIngress ec2:RevokeSecurityGroupEgress",
 		inputs:   "cidrBlocks description fromPort ipv6CidrBlocks prefixListIds protocol securityGroupId self sourceSecurityGroupId toPort type",
 		required: "fromPort protocol securityGroupId toPort type",
 		replaces: "cidrBlocks fromPort ipv6CidrBlocks prefixListIds protocol securityGroupId self sourceSecurityGroupId toPort type",
@@ -64,14 +66,17 @@ func init() {
 	})
 	for _, direction := range []string{"Ingress", "Egress"} {
 		register(fmt.Sprintf("aws:vpc/securityGroup%sRule:SecurityGroup%sRule", direction, direction), row{
-			create: "ec2:AuthorizeSecurityGroup" + direction, read: "ec2:DescribeSecurityGroupRules", update: "ec2:ModifySecurityGroupRules", delete: "ec2:RevokeSecurityGroup" + direction,
+			create: "ec2:AuthorizeSecurityGroup" + direction, read: "ec2:DescribeSecurityGroupRules", update: "ec2:ModifySecurityGroupRules",
+			delete:   "ec2:RevokeSecurityGroup" + direction,
 			inputs:   "cidrIpv4 cidrIpv6 description fromPort ipProtocol prefixListId referencedSecurityGroupId securityGroupId toPort",
-			required: "ipProtocol securityGroupId", replaces: "securityGroupId", ranges: map[string][2]int{"fromPort": {-1, 65535}, "toPort": {-1, 65535}},
+			required: "ipProtocol securityGroupId", replaces: "securityGroupId",
+			ranges: map[string][2]int{"fromPort": {-1, 65535}, "toPort": {-1, 65535}},
 			refs: []ref{
 				{path: "securityGroupId", typ: tSecurityGroup, gone: groupGone, onGone: cascades},
 				{path: "referencedSecurityGroupId", typ: tSecurityGroup, gone: groupGone},
 			},
-			id: "sgr-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:security-group-rule/{id}", tagged: true, computed: map[string]string{"securityGroupRuleId": "{id}"},
+			id: "sgr-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:security-group-rule/{id}", tagged: true,
+			computed: map[string]string{"securityGroupRuleId": "{id}"},
 			check: func(in obj, fail func(string, string)) {
 				checkRule(in, str(in, "ipProtocol"), "cidrIpv4", fail)
 				given := 0

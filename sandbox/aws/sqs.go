@@ -27,8 +27,9 @@ func init() {
 		refs: []ref{
 			{path: "kmsMasterKeyId", typ: tKey, onGone: dangles}, {path: "kmsMasterKeyId", typ: tKey, by: "arn", onGone: dangles},
 		},
-		id: "https://sqs.{region}.{dns}/{account}/{name}", arn: "arn:{partition}:sqs:{region}:{account}:{name}", computed: map[string]string{"url": "{id}"},
-		exists: "QueueAlreadyExists: A queue named {name} already exists.",
+		id: "https://sqs.{region}.{dns}/{account}/{name}", arn: "arn:{partition}:sqs:{region}:{account}:{name}",
+		computed: map[string]string{"url": "{id}"},
+		exists:   "QueueAlreadyExists: A queue named {name} already exists.",
 		check: func(in obj, fail func(string, string)) {
 			if truth(in, "sqsManagedSseEnabled") && has(in, "kmsMasterKeyId") {
 				fail("kmsMasterKeyId", "conflicts with sqsManagedSseEnabled: You can use one type of server-side encryption (SSE) at one time.")

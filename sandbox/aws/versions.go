@@ -59,7 +59,8 @@ var addons = map[string]map[string][]string{
 func addonVersions(name, kubernetes string) ([]string, error) {
 	byVersion, known := addons[name]
 	if !known {
-		return nil, fmt.Errorf("InvalidParameterException: Addon %s specified is not supported (if EKS has it, add it to sandbox/aws/versions.go)", name)
+		return nil, fmt.Errorf("InvalidParameterException: Addon %s specified is not supported (if EKS has it, add it to sandbox/aws/versions.go)",
+			name)
 	}
 	if v, found := byVersion[kubernetes]; found {
 		return v, nil

@@ -38,7 +38,8 @@ func (s *State) GroupOfPool(cluster, pool string) (*Group, error) {
 	case 1:
 		return found[0], nil
 	}
-	return nil, fmt.Errorf("pool %q has %d node groups (one per zone?); name one of them: %s, %s", pool, len(found), found[0].NodeGroup, found[1].NodeGroup)
+	return nil, fmt.Errorf("pool %q has %d node groups (one per zone?); name one of them: %s, %s",
+		pool, len(found), found[0].NodeGroup, found[1].NodeGroup)
 }
 
 // ScaleGroup sets the desired size of a managed group, as an autoscaler does. Outside the group's bounds AWS refuses, unless force says
@@ -48,7 +49,8 @@ func (s *State) ScaleGroup(g *Group, nodes int, force bool) error {
 		return fmt.Errorf("a pool cannot have %d nodes", nodes)
 	}
 	if !force && (nodes < g.Min || nodes > g.Max) {
-		return fmt.Errorf("ValidationError: New SetDesiredCapacity value %d is outside of the limits %d..%d of the AutoScalingGroup %s", nodes, g.Min, g.Max, g.Name)
+		return fmt.Errorf("ValidationError: New SetDesiredCapacity value %d is outside of the limits %d..%d of the AutoScalingGroup %s",
+			nodes, g.Min, g.Max, g.Name)
 	}
 	g.Min, g.Max, g.Desired = min(g.Min, nodes), max(g.Max, nodes), nodes
 	return s.Settle(g)
@@ -77,7 +79,8 @@ type NodePool struct {
 // ScaleNodePool makes or ends instances until the NodePool has n, and returns those it has. Limits are the caller's business.
 func (s *State) ScaleNodePool(p NodePool, n int) ([]*Instance, error) {
 	if p.Spot && !slices.Contains(s.ServiceLinkedRoles, SpotRole) {
-		return nil, fmt.Errorf("AuthFailure.ServiceLinkedRoleCreationNotPermitted: The provided credentials do not have permission to create the service-linked role for EC2 Spot Instances (%s)", SpotRole)
+		return nil, fmt.Errorf("AuthFailure.ServiceLinkedRoleCreationNotPermitted: The provided credentials do not have permission to create the service-linked role for EC2 Spot Instances (%s)",
+			SpotRole)
 	}
 	mine := s.NodesOfPool(p.Cluster, p.Name)
 	for len(mine) > n {

@@ -20,7 +20,8 @@ func account() *State {
 func group(s *State, low, desired, high int) *Group {
 	g := &Group{
 		Name: "eks-gpu", Cluster: "c", NodeGroup: "gpu", Min: low, Max: high, Desired: desired, Subnets: []string{"subnet-a", "subnet-b"},
-		InstanceTypes: []string{"g6.xlarge"}, InstanceTags: map[string]string{"headroom/cluster": "c", "headroom/pool": "gpu-l4"}, Tags: map[string]string{},
+		InstanceTypes: []string{"g6.xlarge"}, InstanceTags: map[string]string{"headroom/cluster": "c", "headroom/pool": "gpu-l4"},
+		Tags: map[string]string{},
 	}
 	s.Groups[g.Name] = g
 	return g

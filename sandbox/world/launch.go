@@ -76,17 +76,21 @@ func (s *State) launchable(typ, subnet string, spot bool) error {
 		return fmt.Errorf("Unsupported: Your requested instance type (%s) is not supported in your requested Availability Zone (%s)", typ, zone)
 	}
 	if slices.Contains(s.NoCapacity[typ], zone) || slices.Contains(s.NoCapacity["*"], zone) {
-		return fmt.Errorf("InsufficientInstanceCapacity: We currently do not have sufficient %s capacity in the Availability Zone you requested (%s)", typ, zone)
+		return fmt.Errorf("InsufficientInstanceCapacity: We currently do not have sufficient %s capacity in the Availability Zone you requested (%s)",
+			typ, zone)
 	}
 	code := vcpuQuota(typ, spot)
 	if used := s.UsedVCPUs(code); float64(used+t.VCPUs) > s.Quotas[code] {
 		if spot {
-			return fmt.Errorf("MaxSpotInstanceCountExceeded: Max spot instance count exceeded (quota %s is %g vCPUs, %d in use)", code, s.Quotas[code], used)
+			return fmt.Errorf("MaxSpotInstanceCountExceeded: Max spot instance count exceeded (quota %s is %g vCPUs, %d in use)",
+				code, s.Quotas[code], used)
 		}
-		return fmt.Errorf("VcpuLimitExceeded: You have requested more vCPU capacity than your current vCPU limit of %g allows for the instance bucket that the specified instance type belongs to (quota %s, %d in use)", s.Quotas[code], code, used)
+		return fmt.Errorf("VcpuLimitExceeded: You have requested more vCPU capacity than your current vCPU limit of %g allows for the instance bucket that the specified instance type belongs to (quota %s, %d in use)",
+			s.Quotas[code], code, used)
 	}
 	if s.FreeAddresses(subnet) < 1 {
-		return fmt.Errorf("InsufficientFreeAddressesInSubnet: There are not enough free addresses in subnet '%s' to satisfy the requested number of instances", subnet)
+		return fmt.Errorf("InsufficientFreeAddressesInSubnet: There are not enough free addresses in subnet '%s' to satisfy the requested number of instances",
+			subnet)
 	}
 	return nil
 }
