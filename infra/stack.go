@@ -148,7 +148,7 @@ func (s *stack) reach(endpoint string) error {
 	if err != nil {
 		where := "cluster.publicAccessCidrs is empty, so it answers inside the VPC only: run pulumi up from there"
 		if len(s.env.Cluster.PublicAccessCIDRs) > 0 {
-			where = fmt.Sprintf("cluster.publicAccessCidrs lets in %v: is this machine among them?", s.env.Cluster.PublicAccessCIDRs)
+			where = fmt.Sprintf("cluster.publicAccessCidrs lets in %v, and this machine may not be among them", s.env.Cluster.PublicAccessCIDRs)
 		}
 		return fmt.Errorf("the Kubernetes API at %s cannot be reached from here (%w); %s. Through a proxy, set cluster.skipReachabilityCheck: true. What was made so far is kept; run pulumi up again", address, err, where)
 	}
