@@ -20,6 +20,8 @@ type facts struct {
 	DNSSuffix string // amazonaws.com or amazonaws.com.cn
 	Region    string
 	AccountID string
+	Caller    string   // ARN of whoever runs the program
+	Versions  []string // of Kubernetes that EKS serves here; empty when it could not be asked
 
 	ZoneIDs   map[string]string     // of the account's zones, by name
 	Shapes    map[string]pool.Shape // by instance type
@@ -91,6 +93,9 @@ func judge(env config.Environment, f facts) (problems problem.List) {
 			problems.Add("network.zones", "this account has no zone %q in %s; it has %s", zone, f.Region, strings.Join(slices.Sorted(maps.Keys(f.ZoneIDs)), ", "))
 		}
 	}
+	if wanted := env.Cluster.KubernetesVersion; len(f.Versions) > 0 && !slices.Contains(f.Versions, wanted) {
+		problems.Add("cluster.kubernetesVersion", "EKS serves no %q in %s; it serves %s", wanted, f.Region, strings.Join(f.Versions, ", "))
+	}
 	problems.Join("cluster.", cluster.CheckVersion(f.LiveVersion, env.Cluster.KubernetesVersion))
 	for _, id := range slices.Sorted(maps.Keys(f.VPCSubnet)) {
 		if vpc := f.VPCSubnet[id]; vpc != env.Network.Existing.VPCID {
@@ -155,6 +160,28 @@ func judgePool(at string, p config.Pool, env config.Environment, f facts, proble
 		problems.Add(at, "has %d running nodes, which would be deleted with its NodePool; first run an update with gitOps.nodePools: keep, "+
 			"then apply the manifests and set gitOps.nodePools: manifests with applied: true", n)
 	}
+}
+
+// lockedOut says that whoever runs the program may not be able to make objects in the cluster: with a cluster-admin named, the creator
+// gets no access of its own. It is a warning and no refusal, since a role can be assumed in ways its name does not show.
+func lockedOut(env config.Environment, f facts) (warning string) {
+	// arn:aws:sts::123456789012:assumed-role/<role>/<session> is the caller that has assumed <role>.
+	caller := strings.Split(f.Caller, "/")
+	admins := 0
+	for _, name := range slices.Sorted(maps.Keys(env.Cluster.Access)) {
+		a := env.Cluster.Access[name]
+		if a.Policy != "cluster-admin" {
+			continue
+		}
+		admins++
+		if a.PrincipalARN == f.Caller || len(caller) > 1 && strings.HasSuffix(a.PrincipalARN, "/"+caller[1]) {
+			return ""
+		}
+	}
+	if admins == 0 {
+		return ""
+	}
+	return fmt.Sprintf("cluster.access names cluster-admins, and %s is none of them by its name: if it is not, objects in the cluster are refused as unauthorized", f.Caller)
 }
 
 func onOff(b bool) string {

@@ -40,7 +40,10 @@ func ask(ctx *pulumi.Context, env config.Environment, provider pulumi.InvokeOpti
 	}
 	f.Partition, f.DNSSuffix, f.Region, f.AccountID = partition.Partition, partition.DnsSuffix, region.Name, identity.AccountId
 
+	f.Caller = identity.Arn
+
 	askZones(ctx, &f, provider)
+	askVersions(ctx, &f, provider)
 	askShapes(ctx, env, &f, provider)
 	askNetwork(ctx, env, &f, provider)
 	askQuotas(ctx, env, &f, provider)
@@ -65,6 +68,17 @@ func askZones(ctx *pulumi.Context, f *facts, provider pulumi.InvokeOption) {
 		if i < len(zones.ZoneIds) {
 			f.ZoneIDs[name] = zones.ZoneIds[i]
 		}
+	}
+}
+
+func askVersions(ctx *pulumi.Context, f *facts, provider pulumi.InvokeOption) {
+	versions, err := eks.GetClusterVersions(ctx, &eks.GetClusterVersionsArgs{IncludeAll: pulumi.BoolRef(true)}, provider)
+	if err != nil {
+		f.unknown("Kubernetes versions that EKS serves", err)
+		return
+	}
+	for _, v := range versions.ClusterVersions {
+		f.Versions = append(f.Versions, v.ClusterVersion)
 	}
 }
 

@@ -56,6 +56,11 @@ func Program(o Options) pulumi.RunFunc {
 				return err
 			}
 		}
+		if warning := lockedOut(env, f); warning != "" {
+			if err := ctx.Log.Warn(warning, nil); err != nil {
+				return err
+			}
+		}
 		problems := judge(env, f)
 		if err := problems.Err(); err != nil {
 			return fmt.Errorf("AWS cannot give what is configured: %w", err)
