@@ -2,7 +2,7 @@ package eks
 
 import (
 	"fmt"
-	"slices"
+	"reflect"
 	"sort"
 	"strings"
 
@@ -99,6 +99,8 @@ type cniOptions struct {
 	CniConfigureRpfilter     pulumi.Input       `pulumi:"cniConfigureRpfilter"`
 	CniCustomNetworkCfg      pulumi.Input       `pulumi:"cniCustomNetworkCfg"`
 	CniExternalSnat          pulumi.Input       `pulumi:"cniExternalSnat"`
+	// SecurityContextPrivileged would patch a DaemonSet, which the sandbox cannot: refused.
+	SecurityContextPrivileged pulumi.Input `pulumi:"securityContextPrivileged"`
 }
 
 type credentialOpts struct {
@@ -122,20 +124,21 @@ func (o *cniOptions) settings() pulumi.Map {
 	return present(all)
 }
 
-// known are the argument names the expansion understands.
-var known = []string{
-	"name", "version", "authenticationMode", "accessEntries", "autoMode", "vpcId", "subnetIds", "publicSubnetIds", "privateSubnetIds",
-	"endpointPrivateAccess", "endpointPublicAccess", "publicAccessCidrs", "encryptionConfigKeyArn", "enabledClusterLogTypes",
-	"kubernetesServiceIpAddressRange", "ipFamily", "skipDefaultNodeGroup", "skipDefaultSecurityGroups", "createOidcProvider",
-	"createInstanceRole", "tags", "clusterTags", "clusterSecurityGroupTags", "nodeSecurityGroupTags", "corednsAddonOptions",
-	"kubeProxyAddonOptions", "useDefaultVpcCni", "vpcCniOptions", "providerCredentialOpts", "proxy",
+// known tells whether the expansion understands an argument: whether a field carries its name.
+func known(argument string) bool {
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[clusterArgs]()) {
+		if field.Tag.Get("pulumi") == argument {
+			return true
+		}
+	}
+	return false
 }
 
 // refuse names every argument the expansion cannot honour, all at once.
 func (a *clusterArgs) refuse(given []string) error {
 	var problems []string
 	for _, name := range given {
-		if !slices.Contains(known, name) {
+		if !known(name) {
 			problems = append(problems, name+": the sandbox's eks.Cluster does not know this argument")
 		}
 	}
@@ -144,6 +147,12 @@ func (a *clusterArgs) refuse(given []string) error {
 	}
 	if !a.SkipDefaultNodeGroup && !a.auto() {
 		problems = append(problems, "skipDefaultNodeGroup: the sandbox's eks.Cluster makes no default node group; set it to true")
+	}
+	if a.VpcCniOptions != nil && a.VpcCniOptions.SecurityContextPrivileged != nil {
+		problems = append(problems, "vpcCniOptions.securityContextPrivileged: the sandbox's eks.Cluster patches no DaemonSet")
+	}
+	if a.CreateOidcProvider != nil && a.CreateOidcProvider != pulumi.Bool(false) {
+		problems = append(problems, "createOidcProvider: the component opens a TLS connection to the issuer for it, and the sandbox has no network; make the provider from oidcIssuer")
 	}
 	if a.VpcID == nil {
 		problems = append(problems, "vpcId: missing; the sandbox has no default VPC")

@@ -149,12 +149,14 @@ func TestCorednsStaysOutWhenSwitchedOff(t *testing.T) {
 func TestArgumentsItCannotHonourAreRefusedTogether(t *testing.T) {
 	args := with("fargate", true)
 	args["authenticationMode"] = resource.NewProperty("CONFIG_MAP")
+	args["createOidcProvider"] = resource.NewProperty(true)
+	args["vpcCniOptions"] = resource.NewPropertyValue(map[string]any{"securityContextPrivileged": true})
 	delete(args, "vpcId")
 	_, _, err := expand(t, args, false)
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{"fargate: ", "authenticationMode: ", "vpcId: "} {
+	for _, want := range []string{"fargate: ", "authenticationMode: ", "vpcId: ", "createOidcProvider: ", "vpcCniOptions.securityContextPrivileged: "} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not name %q: %v", want, err)
 		}

@@ -201,6 +201,7 @@ func withChart(ctx *pulumi.Context, base Program) error {
 const anyKubeconfig = `{"current-context":"a","contexts":[{"name":"a","context":{"cluster":"c"}}],"clusters":[{"name":"c","cluster":{"server":"https://x"}}]}`
 
 func TestLifeOfAClusterOnTheRealEngine(t *testing.T) {
+	t.Parallel()
 	s := open(t, project(t, region), tiny)
 
 	preview := must(t, s.Preview)
@@ -266,6 +267,7 @@ func TestLifeOfAClusterOnTheRealEngine(t *testing.T) {
 }
 
 func TestFailureSaysWhatWentWrongAndKeepsWhatWasMade(t *testing.T) {
+	t.Parallel()
 	vpc := func(cidr string) Program {
 		return func(ctx *pulumi.Context) error {
 			v, err := ec2.NewVpc(ctx, "net", &ec2.VpcArgs{CidrBlock: pulumi.String("10.0.0.0/16")})
@@ -294,6 +296,7 @@ func TestFailureSaysWhatWentWrongAndKeepsWhatWasMade(t *testing.T) {
 }
 
 func TestSecretsStaySecretThroughTheProviders(t *testing.T) {
+	t.Parallel()
 	s := open(t, project(t, region), func(ctx *pulumi.Context) error {
 		v, err := ec2.NewVpc(ctx, "net", &ec2.VpcArgs{CidrBlock: pulumi.String("10.0.0.0/16")})
 		if err != nil {
