@@ -286,6 +286,8 @@ func TestWhatKarpenterHasNoBusinessWithIsDenied(t *testing.T) {
 	pool[karpv1.NodePoolLabelKey] = "gpu-l4"
 	profile := maps.Clone(owned)
 	profile["topology.kubernetes.io/region"], profile["karpenter.k8s.aws/ec2nodeclass"] = "us-east-1", "gpu-l4"
+	forged := maps.Clone(pool)
+	forged["eks:eks-cluster-name"], forged["karpenter.k8s.aws/ec2nodeclass"], forged["topology.kubernetes.io/region"] = "other", "gpu-l4", p.region
 	instanceArn := p.arn("ec2", "instance/i-1")
 	role := p.arn("iam", "role/gpu-west-node")
 	elsewhere := place{p.partition, "us-east-1", p.dnsSuffix}
@@ -296,6 +298,11 @@ func TestWhatKarpenterHasNoBusinessWithIsDenied(t *testing.T) {
 		"a launch without tags":                p.request("ec2:RunInstances", instanceArn),
 		"a launch from another's template":     having(p.request("ec2:RunInstances", p.arn("ec2", "launch-template/lt-9")), owned),
 		"a launch in another region":           sending(elsewhere.request("ec2:RunInstances", elsewhere.arn("ec2", "instance/i-1")), pool),
+		"a launch in another cluster's name":   sending(p.request("ec2:RunInstances", instanceArn), forged),
+		"tags in another cluster's name":       sending(p.request("ec2:CreateTags", instanceArn, "ec2:CreateAction", "RunInstances"), forged),
+		"a profile in another cluster's name":  sending(p.request("iam:CreateInstanceProfile", p.arn("iam", "instance-profile/x")), forged),
+		"a launch for no pool":                 sending(p.request("ec2:RunInstances", instanceArn), owned),
+		"tags by another action":               sending(p.request("ec2:CreateTags", instanceArn, "ec2:CreateAction", "CreateVolume"), pool),
 		"tags of its own choice later":         sending(having(p.request("ec2:CreateTags", instanceArn), pool), map[string]string{"owner": "me"}),
 		"taking over another's instance":       sending(p.request("ec2:CreateTags", instanceArn), pool),
 		"renaming the cluster of an instance":  sending(having(p.request("ec2:CreateTags", instanceArn), pool), map[string]string{"eks:eks-cluster-name": "other"}),
