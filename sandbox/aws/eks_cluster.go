@@ -109,15 +109,8 @@ func createCluster(c *call) error {
 		entry(c, c.res.ID, callerPrincipal(s), "STANDARD")
 	}
 	c.writeLogs()
-	linkRole(s, "AWSServiceRoleForAmazonEKS")
+	s.LinkRole("AWSServiceRoleForAmazonEKS")
 	return nil
-}
-
-// linkRole makes a service-linked role as AWS does at the first use of a service. It stays in the account.
-func linkRole(s *world.State, name string) {
-	if !slices.Contains(s.ServiceLinkedRoles, name) {
-		s.ServiceLinkedRoles = append(s.ServiceLinkedRoles, name)
-	}
 }
 
 // entry makes the access entry that EKS makes by itself, unless there is one for the principal.

@@ -69,10 +69,10 @@ func createNodeGroup(c *call) error {
 	asg := str(c.out, "asg")
 	delete(c.out, "asg")
 	c.set("resources", []any{obj{"autoscalingGroups": []any{obj{"name": asg}}, "remoteAccessSecurityGroupId": ""}})
-	linkRole(s, "AWSServiceRoleForAmazonEKSNodegroup")
-	linkRole(s, "AWSServiceRoleForAutoScaling")
+	s.LinkRole("AWSServiceRoleForAmazonEKSNodegroup")
+	s.LinkRole("AWSServiceRoleForAutoScaling")
 	if str(c.out, "capacityType") == "SPOT" {
-		linkRole(s, world.SpotRole) // EKS makes it for managed groups
+		s.LinkRole(world.SpotRole) // EKS makes it for managed groups
 	}
 	if str(cluster.Outputs, "accessConfig.authenticationMode") != "CONFIG_MAP" {
 		entry(c, cluster.ID, str(c.in, "nodeRoleArn"), "EC2_LINUX")

@@ -144,7 +144,7 @@ func init() {
 			if slices.Contains(c.s.ServiceLinkedRoles, name) {
 				return fmt.Errorf("InvalidInput: Service role name %s has been taken in this account, please try a different suffix.", name)
 			}
-			c.s.ServiceLinkedRoles = append(c.s.ServiceLinkedRoles, name)
+			c.s.LinkRole(name)
 			return nil
 		},
 		onDelete: func(c *call) error {

@@ -126,7 +126,7 @@ func TestInstancesAreFoundByTagStateZoneAndLifecycle(t *testing.T) {
 	world.Now = func() time.Time { return time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC) }
 	t.Cleanup(func() { world.Now = func() time.Time { return time.Now().UTC() } })
 	a.act(func(s *world.State) error {
-		s.ServiceLinkedRoles = append(s.ServiceLinkedRoles, world.SpotRole)
+		s.LinkRole(world.SpotRole)
 		for _, p := range []world.NodePool{
 			{Cluster: "c", Name: "one", InstanceTypes: []string{"g6.xlarge"}, Subnets: []string{n.a.id}, Spot: true, Tags: map[string]string{"headroom/pool": "one"}},
 			{Cluster: "c", Name: "two", InstanceTypes: []string{"g6.xlarge"}, Subnets: []string{n.b.id}, Tags: map[string]string{"headroom/pool": "two"}},

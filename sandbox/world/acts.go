@@ -137,6 +137,13 @@ func (s *State) RemoveInstanceProfile(cluster, nodeClass string) {
 	delete(s.Resources, Key(InstanceProfile, cluster+"_"+nodeClass))
 }
 
+// LinkRole makes a service-linked role, as AWS does at the first use of a service or a person once per account (SpotRole). It stays.
+func (s *State) LinkRole(name string) {
+	if !slices.Contains(s.ServiceLinkedRoles, name) {
+		s.ServiceLinkedRoles = append(s.ServiceLinkedRoles, name)
+	}
+}
+
 // SetQuota changes a service quota.
 func (s *State) SetQuota(code string, value float64) error {
 	if _, known := QuotaNames[code]; !known {

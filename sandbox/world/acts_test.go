@@ -119,7 +119,7 @@ func TestSpotNeedsItsServiceLinkedRole(t *testing.T) {
 	s := account()
 	_, err := s.ScaleNodePool(pool(true), 1)
 	wants(t, err, "ServiceLinkedRoleCreationNotPermitted")
-	s.ServiceLinkedRoles = append(s.ServiceLinkedRoles, SpotRole)
+	s.LinkRole(SpotRole)
 	_, err = s.ScaleNodePool(pool(true), 1)
 	does(t, err)
 }
@@ -133,7 +133,7 @@ func TestLaunchesStopAtTheVCPUQuota(t *testing.T) {
 	if len(running(s)) != 3 {
 		t.Errorf("%d nodes of 4 vCPUs run under a quota of 12", len(running(s)))
 	}
-	s.ServiceLinkedRoles = append(s.ServiceLinkedRoles, SpotRole)
+	s.LinkRole(SpotRole)
 	if _, err := s.ScaleNodePool(pool(true), 1); err != nil {
 		t.Errorf("spot has a quota of its own: %v", err)
 	}
@@ -181,7 +181,7 @@ func TestAddressesRunOut(t *testing.T) {
 
 func TestAnInterruptedSpotNodeComesBackOnlyInAGroup(t *testing.T) {
 	s := account()
-	s.ServiceLinkedRoles = append(s.ServiceLinkedRoles, SpotRole)
+	s.LinkRole(SpotRole)
 	nodes, err := s.ScaleNodePool(pool(true), 2)
 	does(t, err)
 	does(t, s.Interrupt(nodes[0].ID))
