@@ -173,7 +173,10 @@ func (p *pack) noted(rules []Rule) string {
 			places = append(places, f.URN[strings.LastIndex(f.URN, ":")+1:]+" "+f.Path)
 		}
 		slices.Sort(places)
-		if places = slices.Compact(places); len(places) > 0 {
+		if places = slices.Compact(places); len(places) > 4 {
+			places = append(places[:3], fmt.Sprintf("and %d more", len(places)-3))
+		}
+		if len(places) > 0 {
 			lines = append(lines, fmt.Sprintf("%s cannot be checked in preview: %s", rule.Name, strings.Join(places, ", ")))
 		}
 	}

@@ -171,7 +171,7 @@ func missingScaler(c *Check, g Graph, scaler string) string {
 func gpuBudget(c *Check, g Graph) {
 	total, parts := 0, []string{}
 	for _, p := range g.Pools() {
-		if p.Unread {
+		if len(p.Hardware) == 0 && p.Unread {
 			c.Unknown(p.TypesV)
 			continue
 		}
