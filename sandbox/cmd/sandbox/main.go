@@ -111,6 +111,10 @@ func (c command) run(ctx context.Context, name string, args []string) error {
 	if err != nil {
 		return err
 	}
+	// Spot has been used in this account, as in most: a fresh one lacks the role, and the program then says how to make it.
+	if err := s.World().Update(func(w *world.State) error { w.LinkRole(world.SpotRole); return nil }); err != nil {
+		return err
+	}
 	result, err := operation(s)
 	if err != nil {
 		return c.explain(name, err)
