@@ -153,6 +153,7 @@ func tags(cluster, poolName string, own map[string]string) map[string]string {
 
 var (
 	amiAlias          = regexp.MustCompile(`^al2023@v[0-9]{8}$`)
+	reservationID     = regexp.MustCompile(`^cr-[0-9a-z]+$`)
 	reservable        = []string{"cpu", "memory", "ephemeral-storage", "pid"}
 	reservedTagStarts = []string{"kubernetes.io/cluster", "aws:"}
 
@@ -173,6 +174,11 @@ func ValidateClass(path string, class Class) (problems problem.List) {
 	}
 	if class.RootVolumeGiB < 20 || class.RootVolumeGiB > maxVolumeGiB {
 		problems.Add(path+".rootVolumeGiB", "%d is out of range; use 20 to %d", class.RootVolumeGiB, maxVolumeGiB)
+	}
+	for i, id := range class.CapacityReservationIDs {
+		if !reservationID.MatchString(id) {
+			problems.Add(fmt.Sprintf("%s.capacityReservationIDs[%d]", path, i), "%q is not a capacity reservation; use a form such as cr-0123456789abcdef0", id)
+		}
 	}
 	problems.Join("", ValidateTags(path+".tags", class.Tags))
 	problems.Join("", validateKubelet(path+".kubelet", class.Kubelet))

@@ -77,7 +77,7 @@ func classes() map[string]nodepool.Manifest {
 		"profile": {nodepool.Class{AMIAlias: "al2023@v20260911", RootVolumeGiB: 20}, byProfile},
 		"everything set": {nodepool.Class{
 			AMIAlias: "al2023@v20260911", RootVolumeGiB: 16384, RootVolumeKMSKeyID: "alias/nodes", LocalNVMe: true,
-			Tags: map[string]string{"team": "ml", "cost-centre": "42"},
+			Tags: map[string]string{"team": "ml", "cost-centre": "42"}, CapacityReservationIDs: []string{"cr-0a1b"},
 			Kubelet: nodepool.Kubelet{
 				MaxPods: 58, PodsPerCore: 10, SystemReserved: map[string]string{"cpu": "100m", "memory": "200Mi"},
 				KubeReserved: map[string]string{"ephemeral-storage": "1Gi", "pid": "100"}, EvictionHard: map[string]string{"memory.available": "5%"},
