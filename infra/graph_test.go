@@ -33,6 +33,7 @@ type graph struct {
 	resources []registered
 	outputs   map[string]any
 	stackName string
+	partition string
 	account   plugin.Backend
 }
 
@@ -47,6 +48,9 @@ type registered struct {
 	DeleteBeforeReplace bool           `json:",omitempty"`
 	RetainOnDelete      bool           `json:",omitempty"`
 	DeleteTimeout       string         `json:",omitempty"`
+
+	// needs are all that the resource is deleted before, as type and name, since names repeat.
+	needs []string
 }
 
 const innerCluster = "aws:eks/cluster:Cluster"
@@ -58,7 +62,7 @@ func (g *graph) NewResource(args pulumi.MockResourceArgs) (string, resource.Prop
 			outputs[resource.PropertyKey(key)] = resource.NewPropertyValue(value)
 		}
 	}
-	set("arn", "arn:aws:mock:us-west-2:000000000000:"+args.Name)
+	set("arn", "arn:"+g.partition+":mock:us-west-2:000000000000:"+args.Name)
 	set("name", args.Name)
 	switch args.TypeToken {
 	case innerCluster:
@@ -74,7 +78,7 @@ func (g *graph) NewResource(args pulumi.MockResourceArgs) (string, resource.Prop
 	case "aws:eks/nodeGroup:NodeGroup":
 		outputs["resources"] = resource.NewPropertyValue([]any{map[string]any{"autoscalingGroups": []any{map[string]any{"name": "asg-" + args.Name}}}})
 	case "aws:iam/openIdConnectProvider:OpenIdConnectProvider":
-		outputs["arn"] = resource.NewProperty("arn:aws:iam::000000000000:oidc-provider/oidc.eks.us-west-2.amazonaws.com/id/EXAMPLE")
+		outputs["arn"] = resource.NewProperty("arn:" + g.partition + ":iam::000000000000:oidc-provider/oidc.eks.us-west-2.amazonaws.com/id/EXAMPLE")
 	case "aws:ec2/launchTemplate:LaunchTemplate":
 		outputs["latestVersion"] = resource.NewProperty(1.0)
 	case "random:index/randomString:RandomString":
@@ -91,6 +95,11 @@ func (g *graph) record(args pulumi.MockResourceArgs) {
 		IgnoreChanges: rpc.GetIgnoreChanges(), Protect: rpc.GetProtect(), DeleteBeforeReplace: rpc.GetDeleteBeforeReplace(),
 		RetainOnDelete: rpc.GetRetainOnDelete(), DeleteTimeout: rpc.GetCustomTimeouts().GetDelete(),
 	}
+	for _, urn := range slices.Concat(rpc.GetDependencies(), []string{rpc.GetParent(), rpc.GetProvider()}, slices.Collect(maps.Values(rpc.GetProviders()))) {
+		if urn != "" {
+			r.needs = append(r.needs, typeAndName(urn))
+		}
+	}
 	for _, urn := range rpc.GetDependencies() {
 		r.DependsOn = append(r.DependsOn, lastPart(urn))
 	}
@@ -104,6 +113,13 @@ func (g *graph) record(args pulumi.MockResourceArgs) {
 func lastPart(urn string) string {
 	parts := strings.Split(urn, "::")
 	return parts[len(parts)-1]
+}
+
+// typeAndName of a URN or of a reference to a provider, which has an id behind it.
+func typeAndName(urn string) string {
+	parts := strings.Split(urn, "::")
+	types := strings.Split(parts[2], "$")
+	return types[len(types)-1] + " " + parts[3]
 }
 
 func (g *graph) Call(args pulumi.MockCallArgs) (resource.PropertyMap, error) {
@@ -124,6 +140,9 @@ func run(t *testing.T, stack, stackFile string, change ...func(*world.State) err
 		}
 	}
 	g := &graph{outputs: map[string]any{}, stackName: stack, account: aws.New(path)}
+	if err := w.View(func(s *world.State) error { g.partition = s.Partition; return nil }); err != nil {
+		t.Fatal(err)
+	}
 	now := func() time.Time { return time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC) }
 	err = pulumi.RunErr(func(ctx *pulumi.Context) error {
 		if _, err := awseks.NewCluster(ctx, "inner", &awseks.ClusterArgs{

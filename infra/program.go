@@ -56,7 +56,10 @@ func Program(o Options) pulumi.RunFunc {
 				return err
 			}
 		}
-		if warning := lockedOut(env, f); warning != "" {
+		for _, warning := range []string{lockedOut(env, f), fragmentable(env, f)} {
+			if warning == "" {
+				continue
+			}
 			if err := ctx.Log.Warn(warning, nil); err != nil {
 				return err
 			}
