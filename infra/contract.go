@@ -83,7 +83,7 @@ func poolFacts(p config.Pool, env config.Environment, f facts, realized capacity
 	if facts.ScalesFromZero, wake = capacity.Wake(wakeFacts(p, env, realized)); wake != nil {
 		facts.Ceilings = append(facts.Ceilings, *wake)
 	}
-	if r := p.Reservation; r != nil {
+	if r := p.Reservation; r != nil && len(p.CapacityTypes) == 1 { // what may be bought beside it has no such end
 		end, _ := time.Parse(time.RFC3339, r.End) // Validate has refused anything else than a time or nothing
 		facts.Ceilings = append(facts.Ceilings, capacity.ReservationCeiling(capacity.ReservationFacts{ID: r.ID, Count: r.Count, End: end}, now))
 	}

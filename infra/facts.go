@@ -31,10 +31,11 @@ type facts struct {
 	VPCCIDR   string                // of an existing network
 	VPCSubnet map[string]string     // VPC of each subnet of an existing network
 
-	LiveVersion string                            // of the cluster, empty when there is none or it could not be asked
-	LiveAuto    *bool                             // whether the live cluster runs Auto Mode, nil when there is none or it could not be asked
-	LiveGroups  map[string]clusterautoscaler.Live // by physical name
-	LiveNodes   map[string]int                    // running instances by pool, asked only when pools are handed over
+	LiveVersion  string                            // of the cluster, empty when there is none or it could not be asked
+	LiveAuto     *bool                             // whether the live cluster runs Auto Mode, nil when there is none or it could not be asked
+	LiveAutoRole string                            // ARN of the node role in the live cluster's settings, kept there when Auto Mode goes off
+	LiveGroups   map[string]clusterautoscaler.Live // by physical name
+	LiveNodes    map[string]int                    // running instances by pool, asked only when pools are handed over
 
 	MissingAMIs []string // pinned AMI releases that this region does not have
 	SpotRole    *bool    // whether the account has the service-linked role for spot, nil when it could not be asked
@@ -52,6 +53,40 @@ type subnet struct {
 	CIDR          string
 	FreeAddresses int
 	Public        bool
+}
+
+// pinnedImage is one image that nodes will start from.
+type pinnedImage struct{ architecture, variant, date, release string }
+
+// pinnedImages of the managed groups and of Karpenter's nodes. Auto Mode chooses its own.
+func pinnedImages(env config.Environment, f facts) (images []pinnedImage) {
+	const gpuArchitecture = "x86_64" // of every type a pool may name
+	add := func(image pinnedImage) {
+		if !slices.Contains(images, image) {
+			images = append(images, image)
+		}
+	}
+	_, release, _ := strings.Cut(env.System.AMIRelease, "-")
+	_, alias, _ := strings.Cut(env.Karpenter.AMIAlias, "@v")
+	if !env.Uses(pool.AutoMode) {
+		architecture := f.Shapes[env.System.InstanceType].Architecture
+		if architecture == "" {
+			architecture = "x86_64"
+		}
+		add(pinnedImage{architecture, "standard", release, env.System.AMIRelease})
+	}
+	if env.General != nil && env.General.Scaler == pool.Karpenter {
+		add(pinnedImage{"x86_64", "standard", alias, env.Karpenter.AMIAlias})
+	}
+	for _, p := range env.Pools {
+		switch {
+		case p.Scaler.ManagedGroup():
+			add(pinnedImage{gpuArchitecture, "nvidia", release, env.System.AMIRelease})
+		case p.Scaler == pool.Karpenter:
+			add(pinnedImage{gpuArchitecture, "nvidia", alias, env.Karpenter.AMIAlias})
+		}
+	}
+	return images
 }
 
 // networkZones are the zones in which nodes can run, sorted.
@@ -114,6 +149,15 @@ func judge(env config.Environment, f facts) (problems problem.List) {
 	if s, known := f.Shapes[env.System.InstanceType]; known && s.GPUs > 0 {
 		problems.Add("system.instanceType", "%s has GPUs; system nodes have none", env.System.InstanceType)
 	}
+	managed := 1 // the system group
+	for _, p := range env.Pools {
+		if p.Scaler.ManagedGroup() {
+			managed += max(1, len(groupZones(p, env, f)))
+		}
+	}
+	if err := capacity.NodeGroupsFit(managed, capacity.DefaultGroupsPerCluster); err != nil {
+		problems.Add("pools", "%v", err)
+	}
 	for i, p := range env.Pools {
 		judgePool(fmt.Sprintf("pools[%d] %q", i, p.Name), p, env, f, &problems)
 	}
@@ -122,10 +166,29 @@ func judge(env config.Environment, f facts) (problems problem.List) {
 		problems.Add("spot", "this account has no service-linked role AWSServiceRoleForEC2Spot, without which no spot instance starts; "+
 			"create it once (aws iam create-service-linked-role --aws-service-name spot.amazonaws.com) or set spot.createServiceLinkedRole: true in one stack of the account")
 	}
-	if f.LiveAuto != nil && *f.LiveAuto != env.Uses(pool.AutoMode) && !env.AutoMode.AllowSwitch {
-		problems.Add("autoMode", "the live cluster has Auto Mode %s and this configuration would switch it %s, which moves every node; set autoMode.allowSwitch: true to do it", onOff(*f.LiveAuto), onOff(!*f.LiveAuto))
-	}
+	judgeAutoMode(env, f, &problems)
 	return problems
+}
+
+// judgeAutoMode refuses a switch that nobody allowed, and those that would replace the cluster: its settings take a node role once, and
+// neither another nor none after it (docs/auto-mode.md).
+func judgeAutoMode(env config.Environment, f facts, problems *problem.List) {
+	if f.LiveAuto == nil {
+		return
+	}
+	wanted, builtIn := env.Uses(pool.AutoMode), len(env.AutoMode.BuiltInPools) > 0
+	if *f.LiveAuto != wanted && !env.AutoMode.AllowSwitch {
+		problems.Add("autoMode", "the live cluster has Auto Mode %s and this configuration would switch it %s, which moves every node; set autoMode.allowSwitch: true to do it", onOff(*f.LiveAuto), onOff(wanted))
+	}
+	switch {
+	case !wanted:
+	case f.LiveAutoRole != "" && !builtIn:
+		problems.Add("autoMode.builtInPools", "is empty, and the live cluster's settings hold the node role %s of a built-in pool; taking it out would replace the cluster; keep one", f.LiveAutoRole)
+	case f.LiveAutoRole != "" && !*f.LiveAuto:
+		problems.Add("autoMode.builtInPools", "the live cluster's settings still hold the node role %s of an earlier Auto Mode; a new one would replace the cluster; use another scaler, or a new cluster", f.LiveAutoRole)
+	case f.LiveAutoRole == "" && builtIn && *f.LiveAuto:
+		problems.Add("autoMode.builtInPools", "is %s, and the live cluster runs Auto Mode without any; no order is known in which the nodes' access entry goes from this program to EKS; leave it empty, or switch Auto Mode off first", strings.Join(env.AutoMode.BuiltInPools, ", "))
+	}
 }
 
 func judgePool(at string, p config.Pool, env config.Environment, f facts, problems *problem.List) {

@@ -2,7 +2,6 @@ package infra
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -201,7 +200,10 @@ func askLiveCluster(ctx *pulumi.Context, env config.Environment, f *facts, provi
 		return
 	}
 	f.LiveVersion = cluster.Version
-	auto := slices.ContainsFunc(cluster.ComputeConfigs, func(c eks.GetClusterComputeConfig) bool { return c.Enabled })
+	auto := false
+	for _, c := range cluster.ComputeConfigs {
+		auto, f.LiveAutoRole = c.Enabled, c.NodeRoleArn
+	}
 	f.LiveAuto = &auto
 	if !env.Uses(pool.ClusterAutoscaler) {
 		return
@@ -227,31 +229,17 @@ func askLiveCluster(ctx *pulumi.Context, env config.Environment, f *facts, provi
 // askAMIs looks for the pinned releases among the public parameters of the region.
 // https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id.html
 func askAMIs(ctx *pulumi.Context, env config.Environment, f *facts, provider pulumi.InvokeOption) {
-	_, date, _ := strings.Cut(env.System.AMIRelease, "-")
-	releases := map[string]string{} // date -> release as configured
-	if !env.Uses(pool.AutoMode) {
-		releases[date] = env.System.AMIRelease
-	}
-	if env.Uses(pool.Karpenter) {
-		_, version, _ := strings.Cut(env.Karpenter.AMIAlias, "@v")
-		releases[version] = env.Karpenter.AMIAlias
-	}
-	variants := []string{"standard"}
-	if len(env.Pools) > 0 {
-		variants = append(variants, "nvidia")
-	}
-	for _, date := range slices.Sorted(maps.Keys(releases)) {
-		for _, variant := range variants {
-			name := fmt.Sprintf("/aws/service/eks/optimized-ami/%[1]s/amazon-linux-2023/x86_64/%[2]s/amazon-eks-node-al2023-x86_64-%[2]s-%[1]s-v%[3]s/image_id",
-				env.Cluster.KubernetesVersion, variant, date)
-			_, err := ssm.LookupParameter(ctx, &ssm.LookupParameterArgs{Name: name}, provider)
-			switch {
-			case err == nil:
-			case absent(err):
-				f.MissingAMIs = append(f.MissingAMIs, fmt.Sprintf("%s (%s image for Kubernetes %s)", releases[date], variant, env.Cluster.KubernetesVersion))
-			default:
-				f.unknown("AMI release "+releases[date], err)
-			}
+	for _, image := range pinnedImages(env, *f) {
+		name := fmt.Sprintf("/aws/service/eks/optimized-ami/%[1]s/amazon-linux-2023/%[2]s/%[3]s/amazon-eks-node-al2023-%[2]s-%[3]s-%[1]s-v%[4]s/image_id",
+			env.Cluster.KubernetesVersion, image.architecture, image.variant, image.date)
+		_, err := ssm.LookupParameter(ctx, &ssm.LookupParameterArgs{Name: name}, provider)
+		switch {
+		case err == nil:
+		case absent(err):
+			f.MissingAMIs = append(f.MissingAMIs, fmt.Sprintf("%s (%s %s image for Kubernetes %s)",
+				image.release, image.architecture, image.variant, env.Cluster.KubernetesVersion))
+		default:
+			f.unknown("AMI release "+image.release, err)
 		}
 	}
 }

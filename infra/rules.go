@@ -28,6 +28,10 @@ func validate(env config.Environment) problem.List {
 
 	if env.Uses(pool.Karpenter) {
 		problems.Join("", karpenter.ValidateVersion("karpenter.version", env.Karpenter.Version, env.Cluster.KubernetesVersion))
+		if env.Network.NATGateways == "none" && !env.Karpenter.InstanceProfile {
+			problems.Add("karpenter.instanceProfile", "is false, and with network.natGateways none the controller cannot reach IAM, "+
+				"which has no endpoint, to make one itself; set it to true") // field fault BR-48
+		}
 	}
 	if env.Uses(pool.ClusterAutoscaler) {
 		_, found := clusterautoscaler.ReleaseFor("cluster.kubernetesVersion", env.Cluster.KubernetesVersion, clusterautoscaler.Release{})
