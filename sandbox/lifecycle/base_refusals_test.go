@@ -1,0 +1,107 @@
+package lifecycle
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/headroom-eks/headroom/sandbox/run"
+	"github.com/headroom-eks/headroom/sandbox/world"
+)
+
+const clusterToken = "aws:eks/cluster:Cluster"
+
+func TestWhatIsRefusedChangesNothing(t *testing.T) {
+	e := start(t, stackFile("pools: [{name: gpu-l4, scaler: fixed, instanceTypes: [g6.xlarge], nodeCount: 1}]"))
+
+	e.step("configuration errors are told together and register nothing", func() {
+		right := "nodeCount: 1"
+		e.configure(right, "nodeCount: -1, maxNodes: 4, labels: {kubernetes.io/role: gpu}")
+		e.untouched(e.Up, "maxNodes")
+		e.configure(", maxNodes: 4", "")
+		e.untouched(e.Up, "nodeCount is -1", "kubernetes.io/role")
+		e.configure("nodeCount: -1, labels: {kubernetes.io/role: gpu}", right)
+	})
+	e.step("an API that cannot be reached is told before any object waits on it", func() {
+		e.unreachable = true
+		failed := e.fails(e.Up, "the Kubernetes API at", "cannot be reached from here (connection timed out)", "203.0.113.0/24")
+		for _, s := range failed.Steps {
+			if strings.HasPrefix(s.Type, "kubernetes:") {
+				e.t.Errorf("%s: %s", s.Type, s.Name)
+			}
+		}
+		e.view(func(s *world.State) error {
+			if len(s.Objects) > 0 {
+				e.t.Errorf("%d objects are in the cluster", len(s.Objects))
+			}
+			return nil
+		})
+	})
+	e.step("the same update completes once the API can be reached", func() {
+		e.unreachable = false
+		if p := e.pool(e.up().Outputs, "gpu-l4"); p.Nodes.Realized != 1 {
+			e.t.Errorf("%+v", p.Nodes)
+		}
+		e.settled()
+	})
+	for live, want := range map[string]string{"1.37": "below the cluster", "1.34": "more than one minor"} {
+		e.step("version 1.36 is refused on a live cluster of "+live, func() { // field fault BR-64
+			e.liveVersion(live)
+			e.untouched(e.Up, "1.36", live, want)
+		})
+	}
+	e.step("version 1.36 is accepted on a live cluster of 1.35", func() {
+		e.liveVersion("1.35")
+		e.preview()
+		e.liveVersion("1.36")
+	})
+	e.step("what is protected is not destroyed", func() {
+		e.configure("network:", "protect: true\n    network:")
+		e.up()
+		e.fails(e.Down, "protect")
+		e.view(func(s *world.State) error {
+			if len(s.OfType(clusterToken)) != 1 {
+				e.t.Error("the cluster is gone")
+			}
+			return nil
+		})
+		e.configure("protect: true", "protect: false")
+		e.up()
+		e.down()
+	})
+}
+
+// untouched wants an operation to fail with the words, before it changes anything in the account.
+func (e *environment) untouched(operation func(context.Context) (run.Result, error), words ...string) {
+	e.t.Helper()
+	before := e.account()
+	if failed := e.fails(operation, words...); failed.Changed() {
+		e.t.Errorf("it registered %v", changes(failed))
+	}
+	if e.account() != before {
+		e.t.Error("the account changed")
+	}
+}
+
+// account is everything the account holds, as text.
+func (e *environment) account() string {
+	e.t.Helper()
+	text, err := os.ReadFile(filepath.Join(e.Home(), "world.json"))
+	if err != nil && !os.IsNotExist(err) {
+		e.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// liveVersion upgrades the cluster behind the program's back.
+func (e *environment) liveVersion(version string) {
+	e.t.Helper()
+	e.act(func(s *world.State) error {
+		for _, c := range s.OfType(clusterToken) {
+			c.Inputs["version"], c.Outputs["version"] = version, version
+		}
+		return nil
+	})
+}
