@@ -5,9 +5,6 @@ import (
 
 	"github.com/headroom-eks/headroom/components/nodepool"
 	"github.com/headroom-eks/headroom/problem"
-	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
-	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/apiextensions"
-	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
@@ -56,7 +53,7 @@ func NewPool(ctx *pulumi.Context, name string, args *PoolArgs, opts ...pulumi.Re
 	}
 	args.wire(class.Spec)
 	// Instances are launched from the class, so what they need to be launched and to join is older than it and outlives it.
-	classResource, err := apply(ctx, name+"-class", class, nil,
+	classResource, err := nodepool.Apply(ctx, name+"-class", class, nil,
 		pulumi.Parent(c), pulumi.DependsOn(args.Access.Ready), pulumi.RetainOnDelete(args.KeepOnDelete))
 	if err != nil {
 		return nil, fmt.Errorf("create NodeClass of %s: %w", name, err)
@@ -65,7 +62,7 @@ func NewPool(ctx *pulumi.Context, name string, args *PoolArgs, opts ...pulumi.Re
 		// The deletion ends when the last node is gone, and not when the NodePool is.
 		"pulumi.com/deletionPropagationPolicy": pulumi.String("foreground"),
 	}
-	made, err := apply(ctx, name+"-pool", nodePool, annotations, pulumi.Parent(c),
+	made, err := nodepool.Apply(ctx, name+"-pool", nodePool, annotations, pulumi.Parent(c),
 		pulumi.DependsOn([]pulumi.Resource{classResource}), // its nodes need the class until the last is gone
 		pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: deleteTimeout(spec).String()}),
 		pulumi.RetainOnDelete(args.KeepOnDelete))
@@ -105,20 +102,6 @@ func (a *PoolArgs) wire(spec map[string]any) {
 	spec["subnetSelectorTerms"] = a.SubnetIDs.ToStringArrayOutput().ApplyT(byID)
 	spec["securityGroupSelectorTerms"] = a.SecurityGroupIDs.ToStringArrayOutput().ApplyT(byID)
 	spec["tags"] = a.ClusterName.ToStringOutput().ApplyT(func(cluster string) map[string]string { return tags(cluster, name, own) })
-}
-
-func apply(ctx *pulumi.Context, name string, m nodepool.Manifest, annotations pulumi.StringMap, opts ...pulumi.ResourceOption) (*apiextensions.CustomResource, error) {
-	metadata := metav1.ObjectMetaArgs{}
-	if text, ok := m.Metadata["name"].(string); ok {
-		metadata.Name = pulumi.String(text)
-	}
-	if annotations != nil {
-		metadata.Annotations = annotations
-	}
-	return apiextensions.NewCustomResource(ctx, name, &apiextensions.CustomResourceArgs{
-		ApiVersion: pulumi.String(m.APIVersion), Kind: pulumi.String(m.Kind), Metadata: metadata,
-		OtherFields: kubernetes.UntypedArgs{"spec": m.Spec},
-	}, opts...)
 }
 
 func (a *PoolArgs) validate(name string) (problems problem.List) {

@@ -55,7 +55,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	wire(class.Spec, args)
 	// The controller finishes the deletion of a node class and of the nodes of a pool, so it must outlive both (field fault BR-86);
 	// its charts bring the definitions of both kinds (field fault BR-55).
-	classResource, err := apply(ctx, name+"-class", class, nil,
+	classResource, err := Apply(ctx, name+"-class", class, nil,
 		pulumi.Parent(c), pulumi.DependsOn(args.Controller), pulumi.RetainOnDelete(args.KeepOnDelete))
 	if err != nil {
 		return nil, fmt.Errorf("create node class of %s: %w", name, err)
@@ -69,7 +69,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		// The deletion ends when the last node is gone, and not when the NodePool is.
 		"pulumi.com/deletionPropagationPolicy": pulumi.String("foreground"),
 	}
-	made, err := apply(ctx, name+"-pool", nodePool, annotations, pulumi.Parent(c),
+	made, err := Apply(ctx, name+"-pool", nodePool, annotations, pulumi.Parent(c),
 		pulumi.DependsOn(append([]pulumi.Resource{classResource}, args.Controller...)), // its nodes need the class until the last is gone
 		pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: deleteTimeout(args.Spec).String()}),
 		pulumi.RetainOnDelete(args.KeepOnDelete))
@@ -123,7 +123,8 @@ func wire(spec map[string]any, args *Args) {
 	}
 }
 
-func apply(ctx *pulumi.Context, name string, m Manifest, annotations pulumi.StringMap, opts ...pulumi.ResourceOption) (*apiextensions.CustomResource, error) {
+// Apply makes the Kubernetes object of a manifest; Auto Mode's pools use it too.
+func Apply(ctx *pulumi.Context, name string, m Manifest, annotations pulumi.StringMap, opts ...pulumi.ResourceOption) (*apiextensions.CustomResource, error) {
 	metadata := metav1.ObjectMetaArgs{}
 	if text, ok := m.Metadata["name"].(string); ok {
 		metadata.Name = pulumi.String(text)
