@@ -52,6 +52,7 @@ type subnet struct {
 	ID, Zone      string
 	CIDR          string
 	FreeAddresses int
+	Unknown       string // why its free addresses are not known; empty when they are
 	Public        bool
 }
 

@@ -166,7 +166,7 @@ func transformed(t *testing.T, r result, props pulumi.Map) *pulumi.ResourceTrans
 // Field fault BR-82: without Auto Mode its three capabilities are off, explicitly.
 func TestWithoutAutoModeItsCapabilitiesAreOff(t *testing.T) {
 	off := pulumi.Map{"enabled": pulumi.Bool(false)}
-	given := pulumi.Map{"version": pulumi.String("1.36"), "kubernetesNetworkConfig": pulumi.Map{"ipFamily": pulumi.String("ipv4")}}
+	given := pulumi.Map{"version": pulumi.String("1.36"), "kubernetesNetworkConfig": pulumi.Map{"serviceIpv4Cidr": pulumi.String("172.21.0.0/16")}}
 	got := transformed(t, mustRun(t, same), given)
 	want := pulumi.Map{
 		"version":                    pulumi.String("1.36"),
@@ -175,9 +175,10 @@ func TestWithoutAutoModeItsCapabilitiesAreOff(t *testing.T) {
 		"accessConfig": pulumi.Map{
 			"authenticationMode": pulumi.String("API"), "bootstrapClusterCreatorAdminPermissions": pulumi.Bool(false),
 		},
-		"computeConfig":           off,
-		"storageConfig":           pulumi.Map{"blockStorage": off},
-		"kubernetesNetworkConfig": pulumi.Map{"ipFamily": pulumi.String("ipv4"), "elasticLoadBalancing": off},
+		"computeConfig": off,
+		"storageConfig": pulumi.Map{"blockStorage": off},
+		// With Auto Mode on the component names the address family; were it named then only, a switch would replace the cluster.
+		"kubernetesNetworkConfig": pulumi.Map{"ipFamily": pulumi.String("ipv4"), "serviceIpv4Cidr": pulumi.String("172.21.0.0/16"), "elasticLoadBalancing": off},
 	}
 	if diff := cmp.Diff(want, got.Props); diff != "" {
 		t.Error(diff)

@@ -30,9 +30,10 @@ func controlPlane(a Args) pulumi.ResourceTransform {
 			off := pulumi.Map{"enabled": pulumi.Bool(false)}
 			props["computeConfig"] = off
 			props["storageConfig"] = pulumi.Map{"blockStorage": off}
-			network := pulumi.Map{}
+			// The address family is named because the component names it with Auto Mode on, and a change of it replaces the cluster.
+			network := pulumi.Map{"ipFamily": pulumi.String("ipv4")}
 			if given, ok := props["kubernetesNetworkConfig"].(pulumi.Map); ok {
-				network = maps.Clone(given)
+				maps.Copy(network, given)
 			}
 			network["elasticLoadBalancing"] = off
 			props["kubernetesNetworkConfig"] = network

@@ -224,8 +224,17 @@ func (e Environment) validateScalers(problems *problem.List) {
 			problems.Add("autoMode.builtInPools", "%s is given twice; keep one", name)
 		}
 	}
-	if e.Uses(pool.AutoMode) && len(e.AutoMode.BuiltInPools) == 0 && e.General == nil {
+	scaled := slices.ContainsFunc(e.Pools, func(p Pool) bool { return p.Scaler == pool.AutoMode })
+	if scaled && len(e.AutoMode.BuiltInPools) == 0 && e.General == nil {
 		problems.Add("autoMode.builtInPools", "is empty and there is no general pool, so system pods have no node; keep system or add the general pool")
+	}
+	for i, p := range e.Pools {
+		if e.AutoMode.Keep && p.Scaler != pool.AutoMode {
+			problems.Add("autoMode.keep", "Auto Mode stays on, beside which nothing else scales or has groups, and %s has scaler %s; bring that pool in the update that drops autoMode.keep", poolPath("pools", i, p.Name), p.Scaler)
+		}
+	}
+	if g := e.General; e.AutoMode.Keep && g != nil && g.Scaler != pool.AutoMode {
+		problems.Add("autoMode.keep", "Auto Mode stays on, beside which nothing else scales, and the general pool has scaler %s; bring it in the update that drops autoMode.keep", g.Scaler)
 	}
 	if e.GitOps.NodePools != "apply" && !e.Uses(pool.Karpenter) && !e.Uses(pool.AutoMode) {
 		problems.Add("gitOps.nodePools", "no pool has NodePools to hand over; remove it or choose scaler karpenter or auto-mode")

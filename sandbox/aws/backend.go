@@ -7,6 +7,7 @@ package aws
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -163,9 +164,7 @@ func (b *Backend) Update(r plugin.Request) (resource.PropertyMap, error) {
 	in := fromProperties(r.Inputs)
 	if r.Preview {
 		out := fromProperties(r.OldOutputs)
-		for k, v := range in {
-			out[k] = v
-		}
+		maps.Copy(out, foreseen(in, fromProperties(r.OldInputs), out))
 		delete(out, defaultsKey)
 		for _, k := range words(row.changes) {
 			out[k] = unknown{}

@@ -35,6 +35,26 @@ func initFailed(id string, inputs, outputs resource.PropertyMap, reason string) 
 	})
 }
 
+// foreseen are the outputs of an update in a preview: what is asked for now, and what AWS had filled in without being asked, in nested blocks
+// too, a cluster's own security group in vpcConfig for example.
+func foreseen(in, oldIn, oldOut obj) obj {
+	out := obj{}
+	for k, v := range oldOut {
+		if _, was := oldIn[k]; !was {
+			out[k] = v
+		}
+	}
+	for k, v := range in {
+		block, isBlock := v.(obj)
+		had, hadBlock := oldOut[k].(obj)
+		if out[k] = v; isBlock && hadBlock {
+			asked, _ := oldIn[k].(obj)
+			out[k] = foreseen(block, asked, had)
+		}
+	}
+	return out
+}
+
 // planned are the outputs a preview knows: what was asked for. What AWS would fill in is unknown.
 func (row *row) planned(s *world.State, in obj) obj {
 	out := obj{}

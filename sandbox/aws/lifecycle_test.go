@@ -3,6 +3,8 @@ package aws
 import (
 	"slices"
 	"testing"
+
+	"github.com/headroom-eks/headroom/sandbox/plugin"
 )
 
 func TestAPlatformComesUpAndGoesDownToAnEmptyAccount(t *testing.T) {
@@ -34,6 +36,26 @@ func TestOutputsTheProgramReads(t *testing.T) {
 	group := a.create(tNodeGroup, "gpu", groupInputs(p, a.create(tLaunchTemplate, "gpu", templateInputs("gpu-l4")), 0, 0, 4))
 	if asg := at(group.out, "resources.autoscalingGroups.name"); len(asg) != 1 || asg[0] == "" {
 		t.Errorf("autoscaling group %v", asg)
+	}
+}
+
+func TestThePreviewOfAnUpdateKeepsWhatAWSFilledIn(t *testing.T) {
+	a := newAccount(t)
+	p := a.platform()
+	in := with(p.cluster.in, obj{"vpcConfig": with(p.cluster.in["vpcConfig"].(obj), obj{"endpointPublicAccess": true})})
+	out, err := a.b.Update(plugin.Request{
+		URN: urn(tCluster, p.cluster.name), Type: tCluster, ID: p.cluster.id, Preview: true,
+		Inputs: toProperties(in), OldInputs: toProperties(p.cluster.in), OldOutputs: toProperties(p.cluster.out),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned := fromProperties(out)
+	if group := str(planned, "vpcConfig.clusterSecurityGroupId"); group == "" || group != str(p.cluster.out, "vpcConfig.clusterSecurityGroupId") {
+		t.Errorf("the cluster's security group becomes %q", group)
+	}
+	if !truth(planned, "vpcConfig.endpointPublicAccess") {
+		t.Error("what is asked for is not planned")
 	}
 }
 

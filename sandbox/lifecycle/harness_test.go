@@ -198,7 +198,7 @@ func (e *environment) up() run.Result {
 	e.t.Helper()
 	result, err := e.Up(testContext)
 	if err != nil {
-		e.t.Fatal(err)
+		e.t.Fatalf("%v\n%s", err, result.Screen)
 	}
 	return result
 }
