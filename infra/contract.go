@@ -67,6 +67,9 @@ func poolFacts(p config.Pool, env config.Environment, f facts, realized capacity
 		facts.Notes = append(facts.Notes, fmt.Sprintf("only zone %s serves this pool; when it is out of stock, so is the pool", zones[0]))
 	}
 	facts.Uses = append(facts.Uses, capacity.QuotaUses(p.InstanceTypes[0], shape.VCPUs, p.CapacityTypes)...)
+	if p.Static {
+		facts.SurgeNodes = staticSurge
+	}
 	if p.MaxNodeCount != nil && facts.MaximumIsSoft {
 		facts.SurgeNodes = capacity.SurgeNodes(*p.MaxNodeCount, env.Capacity.SurgeMarginPercent, 0)
 	}
@@ -186,13 +189,21 @@ func quotaLimits(env config.Environment, f facts) (limits []capacity.SharedLimit
 // addressLimits of each zone: by arithmetic for a new network, as AWS reports them for an existing one.
 func addressLimits(env config.Environment, f facts) (limits []capacity.SharedLimit) {
 	if env.Network.Existing != nil {
-		free := map[string]int{}
+		free, unknown := map[string]int{}, map[string]string{}
 		for _, s := range f.Subnets {
-			if !s.Public {
-				free[s.Zone] += s.FreeAddresses
+			if s.Public {
+				continue
+			}
+			free[s.Zone] += s.FreeAddresses
+			if s.Unknown != "" {
+				unknown[s.Zone] = fmt.Sprintf("free addresses of %s: %s", s.ID, s.Unknown)
 			}
 		}
 		for _, zone := range slices.Sorted(maps.Keys(free)) {
+			if reason := unknown[zone]; reason != "" {
+				limits = append(limits, capacity.UnknownAddresses(zone, reason))
+				continue
+			}
 			limits = append(limits, capacity.FreeAddresses(zone, free[zone], addressReserve))
 		}
 		return limits

@@ -113,3 +113,14 @@ func TestFewerPodsOnANodeLeaveRoomForMoreNodes(t *testing.T) {
 		t.Errorf("%d addresses with 8 pods, %d with all", few, all)
 	}
 }
+
+func TestAddressesThatCouldNotBeAskedAgainAreUnknown(t *testing.T) {
+	env := config.Environment{Network: config.Network{Existing: &config.ExistingNetwork{VPCID: "vpc-1"}}}
+	f := facts{Subnets: []subnet{
+		{ID: "subnet-a", Zone: "us-west-2a", FreeAddresses: 500, Unknown: "AccessDenied"}, {ID: "subnet-b", Zone: "us-west-2b", FreeAddresses: 500},
+	}}
+	limits := addressLimits(env, f)
+	if len(limits) != 2 || !strings.Contains(limits[0].Unknown, "AccessDenied") || limits[0].Amount != 0 || limits[1].Unknown != "" || limits[1].Amount != 500-addressReserve {
+		t.Errorf("%+v", limits)
+	}
+}

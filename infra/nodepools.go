@@ -11,6 +11,9 @@ import (
 	"github.com/headroom-eks/headroom/problem"
 )
 
+// staticSurge is how many nodes a static pool may have beyond its count while a node is replaced. They are never promised.
+const staticSurge = 1
+
 // spec of a GPU pool that Karpenter or Auto Mode scales.
 func spec(p config.Pool, shape pool.Shape, zones []string) nodepool.Spec {
 	s := nodepool.Spec{
@@ -25,8 +28,9 @@ func spec(p config.Pool, shape pool.Shape, zones []string) nodepool.Spec {
 	if p.MaxNodeCount != nil {
 		s.Advertised.MaxNodeCount = *p.MaxNodeCount
 	}
-	if p.NodeCount != nil {
-		s.Advertised.NodeCount = *p.NodeCount
+	if p.Static && p.NodeCount != nil {
+		// One more than the count, or Karpenter could never replace a drifted node: it makes the new one first.
+		s.Advertised.NodeCount, s.Advertised.MaxNodeCount = *p.NodeCount, *p.NodeCount+staticSurge
 	}
 	return s
 }

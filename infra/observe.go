@@ -95,3 +95,18 @@ func count(ctx *pulumi.Context, cluster string, p observed, provider pulumi.Invo
 	}
 	return nodes, nil
 }
+
+// freeAddresses asks again what the subnets of an existing network have free: nodes that this update started have taken theirs since the
+// preflight. To be asked after the nodes are counted, so that a node which starts meanwhile makes the answer smaller, not larger.
+func freeAddresses(ctx *pulumi.Context, subnets []subnet, provider pulumi.InvokeOption) []subnet {
+	found := slices.Clone(subnets)
+	for i := range found {
+		answer, err := ec2.LookupSubnet(ctx, &ec2.LookupSubnetArgs{Id: &found[i].ID}, provider)
+		if err != nil {
+			found[i].Unknown = firstLine(err)
+			continue
+		}
+		found[i].FreeAddresses = answer.AvailableIpAddressCount
+	}
+	return found
+}

@@ -19,7 +19,9 @@ func (s *stack) outputs() error {
 	published := pulumi.All(append([]any{s.cluster.Name}, s.made...)...).ApplyT(func(v []any) (string, error) {
 		cluster, _ := v[0].(string)
 		realized := observe(s.ctx, cluster, s.observed(), pulumi.Provider(s.aws))
-		text, err := json.Marshal(document(cluster, s.env, s.facts, realized, s.options.Now()))
+		f := s.facts
+		f.Subnets = freeAddresses(s.ctx, f.Subnets, pulumi.Provider(s.aws))
+		text, err := json.Marshal(document(cluster, s.env, f, realized, s.options.Now()))
 		return string(text), err
 	}).(pulumi.StringOutput)
 
