@@ -7,6 +7,7 @@ import (
 
 	"github.com/headroom-eks/headroom/capacity"
 	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/infra/config"
 )
 
 var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
