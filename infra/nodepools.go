@@ -77,7 +77,8 @@ func kubelet(given map[string]any) (settings nodepool.Kubelet, err error) {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	return settings, decoder.Decode(&settings)
+	err = decoder.Decode(&settings) // not in the return: the settings would be read before they are filled
+	return settings, err
 }
 
 func autoPool(p config.Pool, env config.Environment, f facts) automode.Pool {

@@ -28,7 +28,8 @@ func (s *stack) outputs() error {
 	// The contract is read as an object; whole numbers may reach a reader as floats (field fault BR-90).
 	s.ctx.Export("capacity", published.ApplyT(func(text string) (map[string]any, error) {
 		var object map[string]any
-		return object, json.Unmarshal([]byte(text), &object)
+		err := json.Unmarshal([]byte(text), &object)
+		return object, err
 	}).(pulumi.MapOutput))
 	s.ctx.Export("gpuPools", published.ApplyT(gpuPools).(pulumi.ArrayOutput))
 
@@ -73,7 +74,8 @@ func gpuPools(text string) ([]any, error) {
 		return nil, err
 	}
 	list := []any{}
-	return list, json.Unmarshal(written, &list)
+	err = json.Unmarshal(written, &list) // not in the return: the list would be read before it is filled
+	return list, err
 }
 
 // merge puts the files of all pools into one map; their names begin with the pool's, so none is lost.
