@@ -152,8 +152,14 @@ func (s *Sandbox) Use(ctx context.Context, p Program) error {
 	return s.open(ctx)
 }
 
+// skipCheckpoints keeps the engine from writing out the whole state after each resource. In a preview what it writes is thrown away, and
+// takes time that grows with the square of the resources. In an update it is what a killed run leaves behind, so there it stays.
+const skipCheckpoints = "PULUMI_SKIP_CHECKPOINTS"
+
 // Preview plans.
 func (s *Sandbox) Preview(ctx context.Context) (Result, error) {
+	s.stack.Workspace().SetEnvVar(skipCheckpoints, "true")
+	defer s.stack.Workspace().UnsetEnvVar(skipCheckpoints)
 	return s.operate(ctx, "preview", func(ch chan events.EngineEvent, out, errs io.Writer) error {
 		_, err := s.stack.Preview(ctx, optpreview.EventStreams(ch), optpreview.ProgressStreams(out), optpreview.ErrorProgressStreams(errs), optpreview.Color(s.colour()), optpreview.SuppressOutputs(),
 			optpreview.PolicyPacks(s.options.PolicyPacks...), optpreview.PolicyPackConfigs(s.options.PolicyPackConfigs...))
