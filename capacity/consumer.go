@@ -13,8 +13,8 @@ import (
 	"github.com/headroom-eks/headroom/components/pool"
 )
 
-// Decode reads the stack output `capacity`: a map as a stack reference or the Automation API gives it, JSON as text or bytes, or
-// anything that becomes such JSON. Whole numbers may come as float, int or text (field fault BR-90).
+// Decode reads the stack output `capacity`: a map as a stack reference or the Automation API gives it, JSON as text or bytes, what Fitted
+// made of that, or anything that becomes such JSON. Whole numbers may come as float, int or text (field fault BR-90).
 //
 // Nil, and the JSON null, is an output that is not there, because the first update failed or has not run: a document without pools,
 // which is no capacity, and no error (field fault BR-91). Whatever cannot be read gives an error, and also no pools.
@@ -36,6 +36,10 @@ func Decode(output any) (Document, error) {
 	}
 	if strings.TrimSpace(string(raw)) == "" {
 		return none, nil
+	}
+	raw, err := unpacked(raw)
+	if err != nil {
+		return none, fmt.Errorf("capacity: compressed document: %w", err)
 	}
 	var generic any
 	decoder := json.NewDecoder(strings.NewReader(string(raw)))

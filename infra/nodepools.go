@@ -77,7 +77,7 @@ func kubelet(given map[string]any) (settings nodepool.Kubelet, err error) {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	err = decoder.Decode(&settings) // not in the return: the settings would be read before they are filled
+	err = decoder.Decode(&settings) // not in the return: Go leaves open which of the two comes first
 	return settings, err
 }
 

@@ -17,6 +17,7 @@ const parallelQuestions = 8
 // observed is a pool whose instances are to be counted.
 type observed struct {
 	name          string
+	instanceTypes []string // to count; all when empty
 	zones         []string
 	capacityTypes []pool.CapacityType
 }
@@ -50,6 +51,9 @@ func observe(ctx *pulumi.Context, cluster string, pools []observed, provider pul
 // the total is asked first, and what no zone accounts for is counted under no zone.
 func count(ctx *pulumi.Context, cluster string, p observed, provider pulumi.InvokeOption) (map[capacity.Place]int, error) {
 	ask := func(filters ...ec2.GetInstancesFilter) (int, error) {
+		if len(p.instanceTypes) > 0 {
+			filters = append(slices.Clone(filters), ec2.GetInstancesFilter{Name: "instance-type", Values: p.instanceTypes})
+		}
 		answer, err := ec2.GetInstances(ctx, &ec2.GetInstancesArgs{
 			InstanceTags: pool.InstanceTags(cluster, p.name), InstanceStateNames: []string{"running"}, Filters: filters,
 		}, provider)

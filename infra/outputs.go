@@ -59,7 +59,12 @@ func (s *stack) observed() (pools []observed) {
 		pools = append(pools, observed{name: generalPool, zones: zones, capacityTypes: g.CapacityTypes})
 	}
 	for _, p := range s.env.Pools {
-		pools = append(pools, observed{name: p.Name, zones: zones, capacityTypes: p.CapacityTypes})
+		o := observed{name: p.Name, zones: zones, capacityTypes: p.CapacityTypes}
+		if p.Scaler.ManagedGroup() {
+			// A group that another replaces goes after this, with its nodes. Karpenter's of an earlier type stay until it has replaced them.
+			o.instanceTypes = p.InstanceTypes
+		}
+		pools = append(pools, o)
 	}
 	return pools
 }
@@ -74,7 +79,7 @@ func gpuPools(text string) ([]any, error) {
 		return nil, err
 	}
 	list := []any{}
-	err = json.Unmarshal(written, &list) // not in the return: the list would be read before it is filled
+	err = json.Unmarshal(written, &list) // not in the return: Go leaves open which of the two comes first
 	return list, err
 }
 
@@ -95,6 +100,9 @@ func merge(files []pulumi.StringMapOutput) pulumi.StringMapOutput {
 	}).(pulumi.StringMapOutput)
 }
 
+// parameterLimit of an advanced parameter, in bytes. https://docs.aws.amazon.com/systems-manager/latest/userguide/parameter-store-advanced-parameters.html
+const parameterLimit = 8192
+
 // mirror publishes the same document where a reader without access to the stack finds it. It is written anew by every update, since a
 // document says when it was observed.
 func (s *stack) mirror(published pulumi.StringOutput) error {
@@ -107,8 +115,15 @@ func (s *stack) mirror(published pulumi.StringOutput) error {
 		}
 	}
 	if name := s.env.Capacity.SSMParameter; name != "" {
+		text := published.ApplyT(func(text string) (string, error) {
+			fitted, err := capacity.Fitted(text, parameterLimit)
+			if err != nil {
+				return "", fmt.Errorf("%w into parameter %s; set capacity.configMap instead of capacity.ssmParameter", err, name)
+			}
+			return fitted, nil
+		}).(pulumi.StringOutput)
 		if _, err := ssm.NewParameter(s.ctx, "capacity", &ssm.ParameterArgs{
-			Name: pulumi.String(name), Type: pulumi.String("String"), Value: published, Tags: pulumi.ToStringMap(s.env.Tags),
+			Name: pulumi.String(name), Type: pulumi.String("String"), Value: text, Tags: pulumi.ToStringMap(s.env.Tags),
 			// A document of many pools is longer than the 4 KiB of a standard parameter.
 			Tier: pulumi.String("Intelligent-Tiering"),
 		}, pulumi.Provider(s.aws)); err != nil {

@@ -127,7 +127,11 @@ func (s *stack) connect() (err error) {
 		}
 		return text, s.reach(endpoint)
 	}).(pulumi.StringOutput)
-	s.kubernetes, err = kubernetes.NewProvider(s.ctx, "kubernetes", &kubernetes.ProviderArgs{Kubeconfig: kubeconfig},
+	s.kubernetes, err = kubernetes.NewProvider(s.ctx, "kubernetes", &kubernetes.ProviderArgs{
+		Kubeconfig: kubeconfig,
+		// Otherwise a changed ConfigMap is deleted and made anew, and whoever reads capacity from one finds none in between.
+		EnableConfigMapMutable: pulumi.BoolPtr(true),
+	},
 		pulumi.DependsOn(s.cluster.Ready))
 	if err != nil {
 		return fmt.Errorf("connect to the cluster: %w", err)

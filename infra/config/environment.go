@@ -266,7 +266,7 @@ type Capacity struct {
 	SurgeMarginPercent int `json:"surgeMarginPercent,omitempty" jsonschema:"default=0"`
 	// ConfigMap also publishes the document as a ConfigMap in kube-system.
 	ConfigMap bool `json:"configMap,omitempty" jsonschema:"default=false"`
-	// SSMParameter also publishes the document under this parameter name.
+	// SSMParameter also publishes the document under this parameter name; beyond 8 KiB as base64 of gzip.
 	SSMParameter string `json:"ssmParameter,omitempty"`
 }
 

@@ -30,6 +30,8 @@ type Backend struct {
 	world  *world.World
 	server string // address in the kubeconfig
 	reason string // why there is no address
+	// mutableConfigMaps are updated in place; without this setting the real provider replaces them.
+	mutableConfigMaps bool
 }
 
 // New returns a backend for the world, to be configured with a kubeconfig.
@@ -49,6 +51,8 @@ func (b *Backend) CheckConfig(config resource.PropertyMap) []plugin.CheckFailure
 
 // Configure takes the cluster's address. That the cluster exists is asked with every call, since it may come and go.
 func (b *Backend) Configure(config resource.PropertyMap) error {
+	mutable := config["enableConfigMapMutable"] // provider settings travel as text
+	b.mutableConfigMaps = mutable.IsBool() && mutable.BoolValue() || mutable.IsString() && mutable.StringValue() == "true"
 	v := config["kubeconfig"]
 	if !v.IsString() {
 		b.reason = "the provider has no kubeconfig; the sandbox has no cluster but those it simulates, so pass one explicitly"
@@ -184,7 +188,11 @@ func (b *Backend) Diff(r plugin.Request) (plugin.Diff, error) {
 	if v := r.Inputs["kind"]; v.IsString() {
 		kind = v.StringValue()
 	}
-	for _, path := range append(slices.Clone(identity), immutable[kind]...) {
+	fields := immutable[kind]
+	if kind == "ConfigMap" && b.mutableConfigMaps {
+		fields = nil
+	}
+	for _, path := range append(slices.Clone(identity), fields...) {
 		keys := strings.Split(path, ".")
 		if old, new := dig(r.OldInputs, keys...), dig(r.Inputs, keys...); !old.DeepEquals(new) {
 			diff.Replaces = append(diff.Replaces, path)

@@ -201,6 +201,12 @@ func TestFixedNameIsDeletedBeforeItIsReplaced(t *testing.T) {
 	if err != nil || !slices.Equal(diff.Replaces, []string{"data"}) || !diff.DeleteBeforeReplace {
 		t.Errorf("diff %+v, %v", diff, err)
 	}
+	if err := l.b.Configure(resource.PropertyMap{"enableConfigMapMutable": resource.NewStringProperty("true")}); err != nil {
+		t.Fatal(err)
+	}
+	if diff, err := l.b.Diff(r); err != nil || len(diff.Replaces) > 0 || len(diff.Changed) == 0 {
+		t.Errorf("with mutable ConfigMaps: diff %+v, %v", diff, err)
+	}
 }
 
 // Field fault BR-86: with the controller gone, the finalizers of a pool with nodes are never cleared.
