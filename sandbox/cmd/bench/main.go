@@ -50,7 +50,7 @@ func main() {
 	b := &bench{}
 	flag.StringVar(&b.root, "C", ".", "project folder")
 	flag.IntVar(&b.repeat, "repeat", 5, "how often to measure what is repeated; the median counts")
-	cold := flag.Bool("cold", false, "measure cold builds too: about fifteen minutes on two cores")
+	cold := flag.Bool("cold", false, "measure cold builds too: about 25 minutes on two cores")
 	only := flag.String("only", "", "measure only rows whose description has this text")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -115,13 +115,9 @@ func sharedCache(ctx context.Context, b *bench) (string, bool, error) {
 	if err != nil {
 		return "", false, err
 	}
-	match := regexp.MustCompile(`(?m)^flags=\((.*)\)$`).FindSubmatch(script)
-	if match == nil {
-		return "", false, errors.New("scripts/test has no line flags=(...)")
-	}
-	var testFlags []string
-	for _, quoted := range regexp.MustCompile(`"[^"]*"|\S+`).FindAllString(string(match[1]), -1) {
-		testFlags = append(testFlags, strings.Trim(quoted, `"`))
+	testFlags, err := flagsOf(string(script))
+	if err != nil {
+		return "", false, err
 	}
 	tests, err := b.buildIDs(ctx, testFlags)
 	if err != nil {
@@ -138,6 +134,18 @@ func sharedCache(ctx context.Context, b *bench) (string, bool, error) {
 		}
 	}
 	return fmt.Sprintf("%d of %d packages compiled again", again, len(host)), again == 0 && len(host) > 0, nil
+}
+
+// flagsOf reads the build flags in scripts/test: a bash array on one line.
+func flagsOf(script string) (flags []string, err error) {
+	match := regexp.MustCompile(`(?m)^flags=\((.*)\)$`).FindStringSubmatch(script)
+	if match == nil {
+		return nil, errors.New("scripts/test has no line flags=(...)")
+	}
+	for _, word := range regexp.MustCompile(`"[^"]*"|\S+`).FindAllString(match[1], -1) {
+		flags = append(flags, strings.Trim(word, `"`))
+	}
+	return flags, nil
 }
 
 // againstBare compares first previews, where everything is planned.
