@@ -171,7 +171,7 @@ func (b *Backend) Update(r plugin.Request) (resource.PropertyMap, error) {
 		}
 		return toProperties(out), nil
 	}
-	c := &call{row: row, in: in}
+	c := &call{row: row, in: in, state: fromProperties(r.OldOutputs)}
 	var failed error
 	err = b.update(func(s *world.State) error {
 		c.s, c.res = s, s.Get(string(r.Type), r.ID)

@@ -215,7 +215,7 @@ func updateNodeGroup(c *call) error {
 		return err
 	}
 	c.shape(g, cluster)
-	if same(c.old["scalingConfig"], c.in["scalingConfig"]) {
+	if same(c.state["scalingConfig"], c.in["scalingConfig"]) {
 		// The provider sends sizes only when one of them changed. Then it sends all three: the desired size in its inputs wins over the live one.
 		g.Min, g.Max, g.Desired = live.Min, live.Max, live.Desired
 	}

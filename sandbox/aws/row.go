@@ -80,6 +80,7 @@ type call struct {
 	res     *world.Resource
 	in, out obj
 	old     obj // inputs before an update
+	state   obj // outputs before an update, as the engine knows them: a refresh may have brought in what the inputs never said
 }
 
 // key of the resource in the world.
