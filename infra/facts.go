@@ -90,6 +90,19 @@ func pinnedImages(env config.Environment, f facts) (images []pinnedImage) {
 	return images
 }
 
+// handedOver are the pools, the general one included, whose NodePools GitOps can take over.
+func handedOver(env config.Environment) (names []string) {
+	if env.General != nil {
+		names = append(names, generalPool)
+	}
+	for _, p := range env.Pools {
+		if p.Scaler.Dynamic() {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
 // networkZones are the zones in which nodes can run, sorted.
 func networkZones(env config.Environment, f facts) []string {
 	zones := slices.Clone(env.Network.Zones)
@@ -168,6 +181,13 @@ func judge(env config.Environment, f facts) (problems problem.List) {
 			"create it once (aws iam create-service-linked-role --aws-service-name spot.amazonaws.com) or set spot.createServiceLinkedRole: true in one stack of the account")
 	}
 	judgeAutoMode(env, f, &problems)
+	for _, name := range slices.Sorted(maps.Keys(f.LiveNodes)) {
+		if n := f.LiveNodes[name]; n > 0 {
+			problems.Add("gitOps", "pool %q has %d running nodes; if it is applied elsewhere already, set gitOps.applied: true; if this program still "+
+				"holds it, they would be deleted with its NodePool: first run an update with gitOps.nodePools: keep, then apply the manifests and set "+
+				"gitOps.nodePools: manifests with applied: true", name, n)
+		}
+	}
 	return problems
 }
 
@@ -220,10 +240,6 @@ func judgePool(at string, p config.Pool, env config.Environment, f facts, proble
 	}
 	judgeGroups(at, p, env, f, problems)
 	judgeNodePool(at, p, env, f, problems)
-	if n := f.LiveNodes[p.Name]; n > 0 && env.GitOps.NodePools == "manifests" && !env.GitOps.Applied {
-		problems.Add(at, "has %d running nodes, which would be deleted with its NodePool; first run an update with gitOps.nodePools: keep, "+
-			"then apply the manifests and set gitOps.nodePools: manifests with applied: true", n)
-	}
 }
 
 // lockedOut says that whoever runs the program may not be able to make objects in the cluster: with a cluster-admin named, the creator

@@ -64,7 +64,7 @@ func TestWhatAWSCannotGiveIsRefusedWithThePathAndTheRemedy(t *testing.T) {
 		{"two shapes of one size", `, "pools": [{"name": "a", "scaler": "karpenter", "instanceTypes": ["g6.xlarge", "gr6.xlarge"], "maxNodeCount": 4}]`, func(*facts) {}, `gr6.xlarge has 8 vCPUs and 1 GPUs, g6.xlarge has 4 and 1; the types of a pool have one shape`},
 		{"spot without its role (field fault BR-41)", karpenterPool, func(f *facts) { no := false; f.SpotRole = &no }, `spot: this account has no service-linked role AWSServiceRoleForEC2Spot`},
 		{"a live cluster moved into Auto Mode (field fault BR-83)", `, "pools": [{"name": "a", "scaler": "auto-mode", "instanceTypes": ["g6.xlarge"], "maxNodeCount": 4}]`, func(*facts) {}, `autoMode: the live cluster has Auto Mode off and this configuration would switch it on`},
-		{"a live pool handed over at once", karpenterPool + `, "gitOps": {"nodePools": "manifests"}`, func(f *facts) { f.LiveNodes["gpu-l4"] = 2 }, `pools[0] "gpu-l4": has 2 running nodes, which would be deleted with its NodePool; first run an update with gitOps.nodePools: keep`},
+		{"a live pool handed over at once", karpenterPool + `, "gitOps": {"nodePools": "manifests"}`, func(f *facts) { f.LiveNodes["gpu-l4"] = 2 }, `gitOps: pool "gpu-l4" has 2 running nodes; if it is applied elsewhere already, set gitOps.applied: true`},
 		{"an unknown kubelet setting", `, "pools": [{"name": "a", "scaler": "karpenter", "instanceTypes": ["g6.xlarge"], "maxNodeCount": 4, "kubelet": {"maxPod": 10}}]`, func(*facts) {}, `.kubelet: json: unknown field "maxPod"`},
 		{"more labels than an Auto Scaling group has tags", `, "pools": [{"name": "a", "scaler": "cluster-autoscaler", "instanceTypes": ["g6.xlarge"], "maxNodeCount": 4, "labels": {` + manyLabels(50) + `}}]`, func(*facts) {}, `tags, and an Auto Scaling group has room for`},
 	} {
@@ -126,5 +126,13 @@ func TestWhoRunsTheProgramIsToldBeforeBeingLockedOut(t *testing.T) {
 				t.Errorf("warning %q", warning)
 			}
 		})
+	}
+}
+
+func TestOnlyPoolsWithNodePoolsAreHandedOver(t *testing.T) {
+	env := configured(t, `, "podsSelectPool": true, "general": {"scaler": "karpenter", "limits": {"vcpus": 8, "memoryGiB": 32}}, "gitOps": {"nodePools": "manifests"}, "pools": [
+		{"name": "gpu-fixed", "scaler": "fixed", "instanceTypes": ["g6.xlarge"], "nodeCount": 1}, {"name": "gpu-l4", "scaler": "karpenter", "instanceTypes": ["g6.xlarge"], "maxNodeCount": 4}]`)
+	if got := handedOver(env); !slices.Equal(got, []string{"general", "gpu-l4"}) {
+		t.Errorf("%v", got)
 	}
 }

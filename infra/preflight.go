@@ -264,15 +264,15 @@ func askLiveNodes(ctx *pulumi.Context, env config.Environment, f *facts, provide
 	if env.GitOps.NodePools != "manifests" || env.GitOps.Applied || f.LiveVersion == "" {
 		return
 	}
-	for _, p := range env.Pools {
+	for _, name := range handedOver(env) {
 		answer, err := ec2.GetInstances(ctx, &ec2.GetInstancesArgs{
-			InstanceTags: pool.InstanceTags(env.Cluster.Name, p.Name), InstanceStateNames: []string{"running"},
+			InstanceTags: pool.InstanceTags(env.Cluster.Name, name), InstanceStateNames: []string{"running"},
 		}, provider)
 		if err != nil {
-			f.unknown("running nodes of pool "+p.Name, err)
+			f.unknown("running nodes of pool "+name, err)
 			continue
 		}
-		f.LiveNodes[p.Name] = len(answer.Ids)
+		f.LiveNodes[name] = len(answer.Ids)
 	}
 }
 
