@@ -150,12 +150,15 @@ func TestBaseEnvironmentThroughItsLife(t *testing.T) {
 	e.step("a changed instance type makes the new group before the old one goes", func() { // field fault BR-88
 		before := e.group("gpu-l4")
 		e.configure("g6.xlarge", "g6.2xlarge")
-		e.changed(map[string]string{
+		replaced := e.changed(map[string]string{
 			"pool-gpu-l4-group NodeGroup": "create-replacement replace delete-replaced",
 			"pool-gpu-l4 NodeGroup":       "update", // the component, which names its types
 		}, "")
 		if after := e.group("gpu-l4"); after.NodeGroup == before.NodeGroup {
 			e.t.Errorf("both groups are called %s", after.NodeGroup)
+		}
+		if p := e.pool(replaced.Outputs, "gpu-l4"); p.Nodes.Realized != 1 {
+			e.t.Errorf("the nodes of the old group, which goes last, are counted too: %+v", p.Nodes)
 		}
 	})
 	e.step("a group that somebody grew is told as it is, and promised no further than it is configured", func() {

@@ -1,0 +1,261 @@
+package lifecycle
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/kms"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"sigs.k8s.io/yaml"
+
+	"github.com/headroom-eks/headroom/sandbox/run"
+	"github.com/headroom-eks/headroom/sandbox/world"
+)
+
+// Field fault BR-87: moving a live pool to GitOps must not delete it.
+func TestALivePoolMovesToGitOpsWithItsNodes(t *testing.T) {
+	e := start(t, stackFile(
+		"gitOps: {nodePools: apply}",
+		"tags: {environment: test}",
+		"pools: [{name: gpu-l4, scaler: karpenter, instanceTypes: [g6.xlarge], capacityTypes: [on-demand], maxNodeCount: 4}]"))
+	e.up()
+	e.grow("gpu-l4", 2)
+	applied := e.objectSpecs()
+	nodes := e.nodes()
+
+	e.step("straight from apply to manifests is refused while nodes run", func() {
+		e.configure("nodePools: apply", "nodePools: manifests")
+		e.untouched(e.Up, `pool "gpu-l4" has 2 running nodes`, "gitOps.nodePools: keep")
+	})
+	e.step("keep changes nothing in the cluster", func() {
+		e.configure("nodePools: manifests", "nodePools: keep")
+		e.up()
+		if diff := cmp.Diff(applied, e.objectSpecs()); diff != "" {
+			e.t.Errorf("objects (-before +after):\n%s", diff)
+		}
+	})
+	var outputs map[string]any
+	e.step("from keep to manifests the objects and their nodes stay", func() {
+		e.configure("nodePools: keep", "nodePools: manifests, applied: true")
+		outputs = e.up().Outputs
+		if diff := cmp.Diff(applied, e.objectSpecs()); diff != "" {
+			e.t.Errorf("objects (-before +after):\n%s", diff)
+		}
+		if got := e.nodes(); !slices.Equal(got, nodes) {
+			e.t.Errorf("nodes %v became %v", nodes, got)
+		}
+	})
+	e.step("the manifests are what was applied", func() {
+		if diff := cmp.Diff(applied, manifestSpecs(e.t, outputs)); diff != "" {
+			e.t.Errorf("applied (-) and manifests (+):\n%s", diff)
+		}
+	})
+	e.step("the promise is that of an applied pool", func() {
+		if p := e.pool(outputs, "gpu-l4"); p.Nodes.Realized != 2 || p.Nodes.Maximum != 4 {
+			e.t.Errorf("%+v bound by %s", p.Nodes, p.BoundBy)
+		}
+	})
+	e.step("taking the confirmation back while nodes run says how to go on", func() {
+		e.configure("applied: true", "applied: false")
+		e.untouched(e.Up, `pool "gpu-l4" has 2 running nodes`, "applied: true")
+		e.configure("applied: false", "applied: true")
+	})
+	e.step("once GitOps has taken its pool away, everything goes", func() {
+		e.act(func(s *world.State) error {
+			s.DeleteNodePool("headroom-test", "gpu-l4")
+			for key := range s.Objects {
+				if strings.Contains(key, "|NodePool|") || strings.Contains(key, "|EC2NodeClass|") {
+					delete(s.Objects, key)
+				}
+			}
+			s.RemoveInstanceProfile("headroom-test", "gpu-l4")
+			return nil
+		})
+		e.down()
+	})
+}
+
+// key of somebody else's stack, which lets EventBridge use it.
+func queueKey(ctx *pulumi.Context) error {
+	provider, err := aws.NewProvider(ctx, "aws", &aws.ProviderArgs{Region: pulumi.String("us-west-2")})
+	if err != nil {
+		return err
+	}
+	key, err := kms.NewKey(ctx, "queue", &kms.KeyArgs{Policy: pulumi.String(`{"Version": "2012-10-17", "Statement": [
+		{"Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::123456789012:root"}, "Action": "kms:*", "Resource": "*"},
+		{"Effect": "Allow", "Principal": {"Service": "events.amazonaws.com"}, "Action": ["kms:GenerateDataKey", "kms:Decrypt"], "Resource": "*"}]}`),
+	}, pulumi.Provider(provider))
+	if err != nil {
+		return err
+	}
+	ctx.Export("arn", key.Arn)
+	return nil
+}
+
+func TestPoolsLeftToGitOpsBesideAnotherCluster(t *testing.T) {
+	owner := start(t, stackFile(), func(o *run.Options) { o.Program, o.Environment = queueKey, "keys" })
+	arn, _ := owner.up().Outputs["arn"].(string)
+	e := inAccountOf(owner, "test", stackFile(
+		"spot: {createServiceLinkedRole: true}",
+		"gitOps: {nodePools: manifests}",
+		fmt.Sprintf("karpenter: {interruptionQueueKeyArn: %q, instanceProfile: true}", arn),
+		"general: {scaler: karpenter, limits: {vcpus: 16, memoryGiB: 64}}",
+		"podsSelectPool: true",
+		"pools: [{name: gpu-l4, scaler: karpenter, instanceTypes: [g6.xlarge], maxNodeCount: 4}]"))
+	var first run.Result
+
+	e.step("the account's role for spot is made for who asks", func() { // field fault BR-41
+		first = e.up()
+		e.view(func(s *world.State) error {
+			if !slices.Contains(s.ServiceLinkedRoles, world.SpotRole) {
+				e.t.Errorf("roles: %v", s.ServiceLinkedRoles)
+			}
+			return nil
+		})
+	})
+	e.step("it is asked for no second time", func() { e.settled() })
+	e.step("no NodePool is made, and its manifest is an output", func() {
+		if got := e.objectSpecs(); len(got) > 0 {
+			e.t.Errorf("made: %v", got)
+		}
+		if got := manifestSpecs(e.t, first.Outputs); len(got) != 4 {
+			e.t.Errorf("manifests of two pools: %v", first.Outputs["manifests"])
+		}
+	})
+	e.step("nothing is promised before it is confirmed", func() {
+		if p := e.pool(first.Outputs, "gpu-l4"); p.Nodes.Maximum != 0 || p.BoundBy != "not-applied" {
+			e.t.Errorf("%+v bound by %s", p.Nodes, p.BoundBy)
+		}
+	})
+	e.step("the confirmation changes the promise and no resource", func() {
+		e.configure("nodePools: manifests", "nodePools: manifests, applied: true")
+		confirmed := e.up()
+		if p := e.pool(confirmed.Outputs, "gpu-l4"); confirmed.Changed() || p.Nodes.Maximum != 4 {
+			e.t.Errorf("%+v bound by %s, by %v", p.Nodes, p.BoundBy, changes(confirmed))
+		}
+	})
+	e.step("the interruption queue is encrypted with the given key", func() {
+		if queue := one(e, first, "aws:sqs/queue:Queue"); queue.Inputs["kmsMasterKeyId"] != arn || queue.Inputs["sqsManagedSseEnabled"] != nil {
+			e.t.Errorf("%v", queue.Inputs)
+		}
+	})
+	e.step("the controller may use the key", func() {
+		for _, s := range first.Steps {
+			if document, _ := s.Inputs["policy"].(string); strings.HasPrefix(s.Name, "karpenter-") && strings.Contains(document, arn) {
+				return
+			}
+		}
+		e.t.Error("no policy of the controller names it")
+	})
+	e.step("another cluster in the account has names of its own", func() { // field fault BR-31
+		other := inAccountOf(e, "other", stackFile(
+			"general: {scaler: karpenter, limits: {vcpus: 16, memoryGiB: 64}}",
+			"podsSelectPool: true",
+			"pools: [{name: gpu-l4, scaler: karpenter, instanceTypes: [g6.xlarge], maxNodeCount: 4}]"))
+		other.up()
+		mine, theirs := accountWideNames(e, "test"), accountWideNames(e, "other")
+		if len(mine) < 20 || len(theirs) < 20 {
+			e.t.Errorf("names: %v and %v", mine, theirs)
+		}
+		for name := range mine {
+			if theirs[name] {
+				e.t.Errorf("both have %s", name)
+			}
+		}
+		if _, err := other.Down(testContext); err != nil {
+			e.t.Error(err)
+		}
+	})
+	e.step("only the account's role for spot stays", func() {
+		if _, err := e.Down(testContext); err != nil {
+			e.t.Fatal(err)
+		}
+		owner.t = e.t
+		if _, err := owner.Down(testContext); err != nil {
+			e.t.Fatal(err)
+		}
+		e.view(func(s *world.State) error {
+			if left := s.Leftovers(); len(left) != 1 || !strings.Contains(left[0], world.SpotRole) {
+				e.t.Errorf("left: %q", left)
+			}
+			return nil
+		})
+	})
+}
+
+// accountWideNames are the physical names, by type, of what a stack has in the account. Names inside a cluster are left out.
+func accountWideNames(e *environment, stack string) map[string]bool {
+	names := map[string]bool{}
+	e.view(func(s *world.State) error {
+		for _, r := range s.Resources {
+			name, named := r.Outputs["name"].(string)
+			_, inside := r.Outputs["clusterName"]
+			if named && !inside && strings.HasPrefix(r.URN, "urn:pulumi:"+stack+"::") {
+				names[r.Type+" "+name] = true
+			}
+		}
+		return nil
+	})
+	return names
+}
+
+// objectSpecs are the specs of the NodePools and node classes in the cluster, by kind and name.
+func (e *environment) objectSpecs() map[string]any {
+	specs := map[string]any{}
+	e.view(func(s *world.State) error {
+		for _, text := range s.Objects {
+			if err := addSpec(specs, text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return specs
+}
+
+// manifestSpecs are those of the output.
+func manifestSpecs(t *testing.T, outputs map[string]any) map[string]any {
+	t.Helper()
+	specs := map[string]any{}
+	files, _ := outputs["manifests"].(map[string]any)
+	for name, text := range files {
+		decoded, err := yaml.YAMLToJSON([]byte(fmt.Sprint(text)))
+		if err == nil {
+			err = addSpec(specs, decoded)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	return specs
+}
+
+func addSpec(specs map[string]any, text []byte) error {
+	var o struct {
+		Kind     string
+		Metadata struct{ Name string }
+		Spec     map[string]any
+	}
+	err := json.Unmarshal(text, &o)
+	if o.Kind == "NodePool" || o.Kind == "EC2NodeClass" {
+		specs[o.Kind+" "+o.Metadata.Name] = o.Spec
+	}
+	return err
+}
+
+// nodes are the running instances, sorted.
+func (e *environment) nodes() (ids []string) {
+	e.view(func(s *world.State) error {
+		for _, i := range s.SortedInstances((*world.Instance).Running) {
+			ids = append(ids, i.ID)
+		}
+		return nil
+	})
+	slices.Sort(ids)
+	return ids
+}

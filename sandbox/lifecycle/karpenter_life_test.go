@@ -1,0 +1,161 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/headroom-eks/headroom/sandbox/kubernetes"
+	"github.com/headroom-eks/headroom/sandbox/run"
+	"github.com/headroom-eks/headroom/sandbox/world"
+)
+
+func TestStagingThroughItsLife(t *testing.T) {
+	e := start(t, shipped(t, "staging"))
+	var first run.Result
+
+	e.step("spot without its service-linked role is refused", func() { // field fault BR-41
+		e.untouched(e.Up, "AWSServiceRoleForEC2Spot", "spot.createServiceLinkedRole: true")
+	})
+	e.step("a first preview passes, though no definition of a NodePool is there yet", func() { // field faults BR-55, BR-92
+		e.act(func(s *world.State) error {
+			s.ServiceLinkedRoles = append(s.ServiceLinkedRoles, world.SpotRole)
+			return nil
+		})
+		preview := e.preview()
+		first = e.up()
+		if diff := cmp.Diff(made(preview), made(first)); diff != "" {
+			e.t.Errorf("preview (-) and update (+) register different resources:\n%s", diff)
+		}
+	})
+	e.step("pools start at nothing and promise what quotas and limits let them reach", func() {
+		for name, want := range map[string]int{"gpu-l4": 4, "gpu-l4-claims": 2} {
+			if p := e.pool(first.Outputs, name); p.Nodes.Realized != 0 || p.Nodes.Maximum != want || !p.ScalesFromZero || !p.MaximumIsSoft {
+				e.t.Errorf("%s: %+v, from zero %v, soft %v", name, p.Nodes, p.ScalesFromZero, p.MaximumIsSoft)
+			}
+		}
+	})
+	e.step("a second update plans nothing", func() {
+		if second := e.up(); second.Changed() {
+			e.t.Errorf("it plans %v", second.Ops())
+		}
+	})
+	e.step("grown nodes are counted", func() {
+		e.grow("gpu-l4", 2)
+		grown := e.up()
+		if p := e.pool(grown.Outputs, "gpu-l4"); grown.Changed() || p.Nodes.Realized != 2 || p.Nodes.Maximum != 4 || p.Nodes.Firm != 4 {
+			e.t.Errorf("%+v by %v", p.Nodes, changes(grown))
+		}
+	})
+	e.step("an interrupted node is missed", func() {
+		e.act(func(s *world.State) error { return s.Interrupt(s.NodesOfPool("headroom-test", "gpu-l4")[0].ID) })
+		if p := e.pool(e.up().Outputs, "gpu-l4"); p.Nodes.Realized != 1 || p.Nodes.Maximum != 4 {
+			e.t.Errorf("%+v", p.Nodes)
+		}
+	})
+	e.step("quotas that were taken away bound the promise, and on-demand's the firm part of it", func() {
+		e.act(func(s *world.State) error {
+			if err := s.SetQuota(world.QuotaGOnDemand, 4); err != nil {
+				return err
+			}
+			return s.SetQuota(world.QuotaGSpot, 12)
+		})
+		if p := e.pool(e.up().Outputs, "gpu-l4"); p.Nodes.Realized != 1 || p.Nodes.Maximum != 2 || p.Nodes.Firm != 1 || p.BoundBy != "vcpu-quota" {
+			e.t.Errorf("%+v bound by %s", p.Nodes, p.BoundBy)
+		}
+		e.act(func(s *world.State) error {
+			if err := s.SetQuota(world.QuotaGOnDemand, 64); err != nil {
+				return err
+			}
+			return s.SetQuota(world.QuotaGSpot, 64)
+		})
+	})
+	e.step("a raised maximum touches its own NodePool only", func() {
+		e.configure("maxNodeCount: 4", "maxNodeCount: 5")
+		e.changed(map[string]string{"pool-gpu-l4-pool NodePool": "update"}, "spec")
+	})
+	e.step("a pool of claims is refused without the switch that lets Karpenter start it", func() { // field fault BR-23
+		e.configure("enableDRA: true", "enableDRA: false")
+		e.untouched(e.Up, "gpu-l4-claims", "enableDRA")
+		e.configure("enableDRA: false", "enableDRA: true")
+	})
+	e.step("a static pool keeps exactly its nodes", func() {
+		e.configure("    capacity:", "      - {name: gpu-l4-warm, scaler: karpenter, static: true, instanceTypes: [g6.xlarge], nodeCount: 2}\n    capacity:")
+		if p := e.pool(e.up().Outputs, "gpu-l4-warm"); p.Nodes.Realized != 2 || p.Nodes.Maximum != 2 || p.Nodes.Firm != 2 {
+			e.t.Errorf("%+v", p.Nodes)
+		}
+	})
+	e.step("a role that a profile still holds cannot be deleted", func() { // field fault BR-86
+		name, _ := e.up().Outputs["karpenterNodeRoleName"].(string)
+		err := e.World().Update(func(s *world.State) error { return s.Remove(world.Key("aws:iam/role:Role", name)) })
+		if err == nil || !strings.Contains(err.Error(), "is used by aws:iam/instanceProfile") {
+			e.t.Errorf("role %q: %v", name, err)
+		}
+	})
+	e.step("what owns instances goes before what it needs", func() { // field fault BR-86
+		e.grow("gpu-l4", 3)
+		nodes := []stage{
+			{"NodePools", func(s run.Step) bool { return s.Type == "kubernetes:karpenter.sh/v1:NodePool" }, 4},
+			{"node classes", func(s run.Step) bool { return s.Type == "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass" }, 4},
+			{"controller", func(s run.Step) bool {
+				return s.Name == "karpenter-chart:kube-system/karpenter" && strings.HasSuffix(s.Type, ":Deployment")
+			}, 1},
+		}
+		down := e.down()
+		// Nothing ties a queue to a group: both outlive the controller, and neither waits for the other.
+		inOrder(e.t, down, append(slices.Clone(nodes), stage{"queue, roles, access entry", func(s run.Step) bool {
+			return strings.HasPrefix(s.Type, "aws:") && (s.Name == "karpenter" || strings.HasPrefix(s.Name, "karpenter-") || strings.HasPrefix(s.Name, "interruption-"))
+		}, 15}))
+		inOrder(e.t, down, append(slices.Clone(nodes),
+			stage{"system group", func(s run.Step) bool { return s.Name == "system-group" }, 1},
+			stage{"cluster", func(s run.Step) bool { return s.Type == clusterToken }, 1},
+			stage{"network", func(s run.Step) bool {
+				return strings.HasPrefix(s.Type, "aws:ec2/") && strings.HasPrefix(s.Name, "network-")
+			}, 15},
+		))
+	})
+}
+
+// grow plays pods that bring a NodePool to n nodes.
+func (e *environment) grow(pool string, n int) {
+	e.t.Helper()
+	e.act(func(s *world.State) error {
+		nodes, err := kubernetes.ScaleNodePool(s, "headroom-test", pool, n)
+		if err == nil && len(nodes) != n {
+			err = fmt.Errorf("pool %s has %d nodes", pool, len(nodes))
+		}
+		return err
+	})
+}
+
+// stage is a kind of resources in an order of deletion, of which at least some are there.
+type stage struct {
+	what  string
+	is    func(run.Step) bool
+	least int
+}
+
+// inOrder wants every deletion of a stage to begin after all those of the stages before it.
+func inOrder(t *testing.T, r run.Result, stages []stage) {
+	t.Helper()
+	last, lastName := -1, ""
+	for _, stage := range stages {
+		first, latest, n := len(r.Steps), -1, 0
+		for i, s := range r.Steps {
+			if s.Op == "delete" && stage.is(s) {
+				first, latest, n = min(first, i), max(latest, i), n+1
+			}
+		}
+		if n < stage.least {
+			t.Errorf("only %d of %s deleted", n, stage.what)
+			continue
+		}
+		if first < last {
+			t.Errorf("%s: %s is deleted before %s", stage.what, r.Steps[first].Name, lastName)
+		}
+		last, lastName = latest, r.Steps[latest].Name
+	}
+}
