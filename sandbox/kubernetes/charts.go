@@ -22,7 +22,9 @@ const valuesAnnotation = "sandbox.headroom/chart-values"
 var standIns = map[string]func(release) []object{
 	"karpenter-crd": func(r release) []object { return karpenterDefinitions() },
 	"karpenter": func(r release) []object {
-		objects := []object{r.serviceAccount(r.name), r.workload("apps/v1", "Deployment", r.name)}
+		controller := r.workload("apps/v1", "Deployment", r.name)
+		controller.at("spec").(map[string]any)["template"] = r.karpenterPod()
+		objects := []object{r.serviceAccount(r.name), controller}
 		if !r.skipCRDs {
 			objects = append(karpenterDefinitions(), objects...)
 		}
@@ -82,6 +84,16 @@ func parseRelease(component string, args map[string]any) (release, error) {
 		return r, fmt.Errorf("name: %q has %d characters, Helm takes at most 53", r.name, len(r.name))
 	}
 	return r, nil
+}
+
+// karpenterPod has what tells a reader of the chart's objects whether the controller serves ResourceClaims, under the name the real chart has
+// for it: charts/karpenter/templates/deployment.yaml of github.com/aws/karpenter-provider-aws v1.15.0.
+func (r release) karpenterPod() map[string]any {
+	enabled, _ := object(r.values).at("settings", "enableDRA").(bool)
+	return map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
+		"name": "controller", "image": "public.ecr.aws/karpenter/controller:" + r.version,
+		"env": []any{map[string]any{"name": "AWS_FEATURE_GATES", "value": fmt.Sprintf("DRANVIDIAGPU=%t", enabled)}},
+	}}}}
 }
 
 // objects are those that stand for the release; an unknown chart is one Deployment of the release's name.
