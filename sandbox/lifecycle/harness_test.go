@@ -30,18 +30,15 @@ var tools = sync.OnceValues(func() (run.Tools, error) {
 	return run.FindTools(testContext, module, os.Stderr)
 })
 
-// stackFile is the text of a stack file from keys of headroom:environment, each "key: value" on one line. Network and cluster have a value
-// when they are not among them.
-func stackFile(keys ...string) string {
-	text := "config:\n  aws:region: us-west-2\n  headroom:environment:\n"
-	for _, key := range append([]string{"network: {zones: [us-west-2a, us-west-2b]}", "cluster: {publicAccessCidrs: [203.0.113.0/24]}"}, keys...) {
-		name, _, _ := strings.Cut(key, ":")
-		given := func(k string) bool { return strings.HasPrefix(k, name+":") && k != key }
-		if !slices.ContainsFunc(keys, given) {
-			text += "    " + key + "\n"
+// stackFile is the text of a stack file from lines of headroom:environment. Network and cluster have a value when no line gives one.
+func stackFile(lines ...string) string {
+	for _, usual := range []string{"network: {zones: [us-west-2a, us-west-2b]}", "cluster: {publicAccessCidrs: [203.0.113.0/24]}"} {
+		key, _, _ := strings.Cut(usual, " ")
+		if !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, key) }) {
+			lines = append(lines, usual)
 		}
 	}
-	return text
+	return "config:\n  aws:region: us-west-2\n  headroom:environment:\n    " + strings.Join(lines, "\n    ") + "\n"
 }
 
 // environment is one stack under test in an account of its own. Its configuration can be rewritten between updates.
