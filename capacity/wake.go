@@ -98,6 +98,8 @@ func Wake(f WakeFacts) (scalesFromZero bool, ceiling *Bound) {
 	switch {
 	case rule.draSwitch && !f.DRAEnabled:
 		return false, bound("%s makes no nodes for %s while its switch for that is off", f.Scaler, pods)
+	case rule.fromOne && f.Realized.Unknown != "":
+		return false, unknown("whether a node runs that this scaler could copy is not known: " + f.Realized.Unknown)
 	case rule.fromOne && realized == 0:
 		return false, bound("%s cannot make the first node of a DRA pool, and none runs", f.Scaler)
 	case rule.fromOne && f.MinNodeCount < 1:

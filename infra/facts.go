@@ -40,7 +40,9 @@ type facts struct {
 	MissingAMIs []string // pinned AMI releases that this region does not have
 	SpotRole    *bool    // whether the account has the service-linked role for spot, nil when it could not be asked
 
-	Unknown []string // questions without an answer, each with its reason
+	Unknown []string // questions without an answer, each with its reason; less is promised
+	// Unguarded are questions without an answer that keep what runs from being replaced or deleted; without them nothing is changed.
+	Unguarded []string
 }
 
 type quota struct {
@@ -137,6 +139,13 @@ func zonesOf(p config.Pool, env config.Environment, f facts) []string {
 
 // judge reports what AWS's answers refuse.
 func judge(env config.Environment, f facts) (problems problem.List) {
+	for _, question := range f.Unguarded {
+		problems.Add("aws", "%s; without the answer what runs could be replaced or deleted unseen; give the permission to ask, and run again", question)
+	}
+	if s, known := f.Shapes[env.System.InstanceType]; !env.Uses(pool.AutoMode) && (!known || s.Architecture == "") {
+		problems.Add("system.instanceType", "EC2 gives no description of %s in %s; choose a type the region has", env.System.InstanceType, f.Region)
+	}
+	judgeQuotas(env, f, &problems)
 	for _, zone := range env.Network.Zones {
 		if _, known := f.ZoneIDs[zone]; !known && len(f.ZoneIDs) > 0 {
 			problems.Add("network.zones", "this account has no zone %q in %s; it has %s", zone, f.Region, strings.Join(slices.Sorted(maps.Keys(f.ZoneIDs)), ", "))
@@ -209,6 +218,33 @@ func judgeAutoMode(env config.Environment, f facts, problems *problem.List) {
 		problems.Add("autoMode.builtInPools", "the live cluster's settings still hold the node role %s of an earlier Auto Mode; a new one would replace the cluster; use another scaler, or a new cluster", f.LiveAutoRole)
 	case f.LiveAutoRole == "" && builtIn && *f.LiveAuto:
 		problems.Add("autoMode.builtInPools", "is %s, and the live cluster runs Auto Mode without any; no order is known in which the nodes' access entry goes from this program to EKS; leave it empty, or switch Auto Mode off first", strings.Join(env.AutoMode.BuiltInPools, ", "))
+	}
+}
+
+// judgeQuotas refuses nodes that are made at once, without a pod asking, when the quota cannot hold them: the update would fail half-way.
+func judgeQuotas(env config.Environment, f facts, problems *problem.List) {
+	needed, by := map[string]int{}, map[string][]string{}
+	for _, p := range env.Pools {
+		nodes := 0
+		switch {
+		case p.Scaler == pool.Fixed || p.Static:
+			nodes = *p.NodeCount
+		case p.Scaler == pool.ClusterAutoscaler:
+			nodes = *p.MinNodeCount
+		}
+		vcpus := f.Shapes[p.InstanceTypes[0]].VCPUs
+		uses := capacity.QuotaUses(p.InstanceTypes[0], vcpus, p.CapacityTypes)
+		if nodes == 0 || len(uses) != 1 { // a pool with a choice may take what is left elsewhere
+			continue
+		}
+		needed[uses[0].Limit] += nodes * vcpus
+		by[uses[0].Limit] = append(by[uses[0].Limit], p.Name)
+	}
+	for _, code := range slices.Sorted(maps.Keys(needed)) {
+		if q, asked := f.Quotas[code]; asked && q.Reason == "" && needed[code] > q.VCPUs {
+			problems.Add("pools", "%s start with nodes of %d vCPUs together, and the quota %s allows %d; ask AWS for more or lower their counts",
+				strings.Join(by[code], ", "), needed[code], code, q.VCPUs)
+		}
 	}
 }
 

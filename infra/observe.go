@@ -14,10 +14,16 @@ import (
 // parallelQuestions bounds how many EC2 calls are under way at once; EC2 throttles an account that asks more.
 const parallelQuestions = 8
 
+// nodeGroupTag is what EKS puts on the instances of a managed group.
+// https://docs.aws.amazon.com/eks/latest/userguide/eks-using-tags.html
+const nodeGroupTag = "eks:nodegroup-name"
+
 // observed is a pool whose instances are to be counted.
 type observed struct {
-	name          string
-	instanceTypes []string // to count; all when empty
+	name string
+	// groups are the managed groups of the pool by name, none for a pool of NodePools. A group that another replaces, or that belongs to
+	// an earlier scaler of the pool, is deleted after the count, and its nodes with it: they are not counted.
+	groups        []string
 	zones         []string
 	capacityTypes []pool.CapacityType
 }
@@ -50,10 +56,7 @@ func observe(ctx *pulumi.Context, cluster string, pools []observed, provider pul
 // count splits a pool's running instances by zone and by how they were bought. The answers of several calls may be of different moments;
 // the total is asked first, and what no zone accounts for is counted under no zone.
 func count(ctx *pulumi.Context, cluster string, p observed, provider pulumi.InvokeOption) (map[capacity.Place]int, error) {
-	ask := func(filters ...ec2.GetInstancesFilter) (int, error) {
-		if len(p.instanceTypes) > 0 {
-			filters = append(slices.Clone(filters), ec2.GetInstancesFilter{Name: "instance-type", Values: p.instanceTypes})
-		}
+	number := func(filters ...ec2.GetInstancesFilter) (int, error) {
 		answer, err := ec2.GetInstances(ctx, &ec2.GetInstancesArgs{
 			InstanceTags: pool.InstanceTags(cluster, p.name), InstanceStateNames: []string{"running"}, Filters: filters,
 		}, provider)
@@ -61,6 +64,17 @@ func count(ctx *pulumi.Context, cluster string, p observed, provider pulumi.Invo
 			return 0, fmt.Errorf("count instances of pool %s: %w", p.name, err)
 		}
 		return len(answer.Ids), nil
+	}
+	ask := func(filters ...ec2.GetInstancesFilter) (int, error) {
+		if len(p.groups) > 0 {
+			return number(append(slices.Clone(filters), ec2.GetInstancesFilter{Name: "tag:" + nodeGroupTag, Values: p.groups})...)
+		}
+		all, err := number(filters...)
+		if err != nil || all == 0 {
+			return 0, err
+		}
+		ofGroups, err := number(append(slices.Clone(filters), ec2.GetInstancesFilter{Name: "tag-key", Values: []string{nodeGroupTag}})...)
+		return max(0, all-ofGroups), err
 	}
 	nodes := map[capacity.Place]int{}
 	left, err := ask()

@@ -53,18 +53,13 @@ func (s *stack) outputs() error {
 func (s *stack) observed() (pools []observed) {
 	zones := networkZones(s.env, s.facts)
 	if !s.env.Uses(pool.AutoMode) {
-		pools = append(pools, observed{name: systemPool, zones: zones, capacityTypes: []pool.CapacityType{pool.OnDemand}})
+		pools = append(pools, observed{name: systemPool, groups: s.groups[systemPool], zones: zones, capacityTypes: []pool.CapacityType{pool.OnDemand}})
 	}
 	if g := s.env.General; g != nil {
 		pools = append(pools, observed{name: generalPool, zones: zones, capacityTypes: g.CapacityTypes})
 	}
 	for _, p := range s.env.Pools {
-		o := observed{name: p.Name, zones: zones, capacityTypes: p.CapacityTypes}
-		if p.Scaler.ManagedGroup() {
-			// A group that another replaces goes after this, with its nodes. Karpenter's of an earlier type stay until it has replaced them.
-			o.instanceTypes = p.InstanceTypes
-		}
-		pools = append(pools, o)
+		pools = append(pools, observed{name: p.Name, groups: s.groups[p.Name], zones: zones, capacityTypes: p.CapacityTypes})
 	}
 	return pools
 }

@@ -46,6 +46,7 @@ func (s *stack) managedGroup(name string, args nodegroup.Args) (*nodegroup.NodeG
 	made, err := nodegroup.New(s.ctx, name, &args, pulumi.Providers(s.aws))
 	if err == nil {
 		s.made = append(s.made, made.Arn)
+		s.groups[args.Pool] = append(s.groups[args.Pool], args.Name())
 	}
 	return made, err
 }

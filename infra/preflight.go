@@ -57,6 +57,10 @@ func (f *facts) unknown(question string, err error) {
 	f.Unknown = append(f.Unknown, fmt.Sprintf("%s: %s", question, firstLine(err)))
 }
 
+func (f *facts) unguarded(question string, err error) {
+	f.Unguarded = append(f.Unguarded, fmt.Sprintf("%s could not be asked about (%s)", question, firstLine(err)))
+}
+
 func askZones(ctx *pulumi.Context, f *facts, provider pulumi.InvokeOption) {
 	zones, err := aws.GetAvailabilityZones(ctx, &aws.GetAvailabilityZonesArgs{State: pulumi.StringRef("available")}, provider)
 	if err != nil {
@@ -102,6 +106,9 @@ func askShapes(ctx *pulumi.Context, env config.Environment, f *facts, provider p
 	}, provider)
 	if err != nil {
 		f.unknown("zones that offer the instance types", err)
+		if slices.ContainsFunc(env.Pools, func(p config.Pool) bool { return p.Scaler.ManagedGroup() }) {
+			f.unguarded("zones that offer the instance types, which managed groups stand in,", err)
+		}
 		return
 	}
 	for _, t := range types {
@@ -188,7 +195,7 @@ func askLiveCluster(ctx *pulumi.Context, env config.Environment, f *facts, provi
 	}
 	clusters, err := eks.GetClusters(ctx, provider)
 	if err != nil {
-		f.unknown("clusters of the account", err)
+		f.unguarded("clusters of the account", err)
 		return
 	}
 	if !slices.Contains(clusters.Names, env.Cluster.Name) {
@@ -196,7 +203,7 @@ func askLiveCluster(ctx *pulumi.Context, env config.Environment, f *facts, provi
 	}
 	cluster, err := eks.LookupCluster(ctx, &eks.LookupClusterArgs{Name: env.Cluster.Name}, provider)
 	if err != nil {
-		f.unknown("cluster "+env.Cluster.Name, err)
+		f.unguarded("cluster "+env.Cluster.Name, err)
 		return
 	}
 	f.LiveVersion = cluster.Version
@@ -210,13 +217,13 @@ func askLiveCluster(ctx *pulumi.Context, env config.Environment, f *facts, provi
 	}
 	groups, err := eks.GetNodeGroups(ctx, &eks.GetNodeGroupsArgs{ClusterName: env.Cluster.Name}, provider)
 	if err != nil {
-		f.unknown("node groups of "+env.Cluster.Name, err)
+		f.unguarded("node groups of "+env.Cluster.Name, err)
 		return
 	}
 	for _, name := range groups.Names {
 		group, err := eks.LookupNodeGroup(ctx, &eks.LookupNodeGroupArgs{ClusterName: env.Cluster.Name, NodeGroupName: name}, provider)
 		if err != nil || len(group.ScalingConfigs) == 0 {
-			f.unknown("node group "+name, err)
+			f.unguarded("node group "+name, err)
 			continue
 		}
 		s := group.ScalingConfigs[0]
@@ -269,7 +276,7 @@ func askLiveNodes(ctx *pulumi.Context, env config.Environment, f *facts, provide
 			InstanceTags: pool.InstanceTags(env.Cluster.Name, name), InstanceStateNames: []string{"running"},
 		}, provider)
 		if err != nil {
-			f.unknown("running nodes of pool "+name, err)
+			f.unguarded("running nodes of pool "+name, err)
 			continue
 		}
 		f.LiveNodes[name] = len(answer.Ids)

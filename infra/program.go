@@ -41,9 +41,7 @@ func Program(o Options) pulumi.RunFunc {
 				return err
 			}
 		}
-		provider, err := aws.NewProvider(ctx, "aws", &aws.ProviderArgs{
-			Region: pulumi.StringPtr(pulumiconfig.Get(ctx, "aws:region")),
-		})
+		provider, err := aws.NewProvider(ctx, "aws", providerArgs(ctx))
 		if err != nil {
 			return fmt.Errorf("configure aws: %w", err)
 		}
@@ -52,7 +50,7 @@ func Program(o Options) pulumi.RunFunc {
 			return err
 		}
 		for _, unknown := range f.Unknown {
-			if err := ctx.Log.Warn("not known, so less is promised: "+unknown, nil); err != nil {
+			if err := ctx.Log.Warn("not known, so no more is promised than is certain: "+unknown, nil); err != nil {
 				return err
 			}
 		}
@@ -68,12 +66,27 @@ func Program(o Options) pulumi.RunFunc {
 		if err := problems.Err(); err != nil {
 			return fmt.Errorf("AWS cannot give what is configured: %w", err)
 		}
-		stack := &stack{ctx: ctx, env: env, facts: f, options: o, aws: provider}
+		stack := &stack{ctx: ctx, env: env, facts: f, options: o, aws: provider, groups: map[string][]string{}}
 		if err := stack.build(); err != nil {
 			return err
 		}
 		return stack.outputs()
 	}
+}
+
+// providerArgs of the one explicit provider: it takes no setting from the stack file by itself.
+func providerArgs(ctx *pulumi.Context) *aws.ProviderArgs {
+	args := &aws.ProviderArgs{Region: pulumi.StringPtr(pulumiconfig.Get(ctx, "aws:region"))}
+	if profile := pulumiconfig.Get(ctx, "aws:profile"); profile != "" {
+		args.Profile = pulumi.StringPtr(profile)
+	}
+	return args
+}
+
+// otherProviderKeys are settings of the aws provider that this program would ignore; one of them set means a protection that is not there.
+var otherProviderKeys = []string{
+	"accessKey", "allowedAccountIds", "assumeRole", "assumeRoles", "assumeRoleWithWebIdentity", "defaultTags", "endpoints", "forbiddenAccountIds",
+	"ignoreTags", "secretKey", "sharedConfigFiles", "sharedCredentialsFiles", "token",
 }
 
 // load reads the configuration and reports everything that is wrong with it at once.
@@ -90,6 +103,11 @@ func load(ctx *pulumi.Context) (config.Environment, error) {
 	problems = validate(env)
 	if pulumiconfig.Get(ctx, "aws:region") == "" {
 		problems.Add("aws:region", "is not set; set it, for example: pulumi config set aws:region us-west-2")
+	}
+	for _, key := range otherProviderKeys {
+		if pulumiconfig.Get(ctx, "aws:"+key) != "" {
+			problems.Add("aws:"+key, "is set, and this program reads aws:region and aws:profile alone; remove it, or put it into the profile or the environment of the command")
+		}
 	}
 	if err := problems.Err(); err != nil {
 		return env, fmt.Errorf("headroom:environment has %w", err)

@@ -34,6 +34,8 @@ type stack struct {
 
 	interruptionQueueName, karpenterNodeRoleName pulumi.StringOutput
 	manifests                                    []pulumi.StringMapOutput
+	// groups are the names of managed groups, by pool.
+	groups map[string][]string
 	// made resolve when the pools exist; what runs is counted after them.
 	made []any
 }
