@@ -1,7 +1,11 @@
 package lifecycle
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -104,12 +108,13 @@ func TestStagingThroughItsLife(t *testing.T) {
 				return s.Name == "karpenter-chart:kube-system/karpenter" && strings.HasSuffix(s.Type, ":Deployment")
 			}, 1},
 		}
+		needs := e.needs()
 		down := e.down()
 		// Nothing ties a queue to a group: both outlive the controller, and neither waits for the other.
-		inOrder(e.t, down, append(slices.Clone(nodes), stage{"queue, roles, access entry", func(s run.Step) bool {
+		inOrder(e.t, down, needs, append(slices.Clone(nodes), stage{"queue, roles, access entry", func(s run.Step) bool {
 			return strings.HasPrefix(s.Type, "aws:") && (s.Name == "karpenter" || strings.HasPrefix(s.Name, "karpenter-") || strings.HasPrefix(s.Name, "interruption-"))
 		}, 15}))
-		inOrder(e.t, down, append(slices.Clone(nodes),
+		inOrder(e.t, down, needs, append(slices.Clone(nodes),
 			stage{"system group", func(s run.Step) bool { return s.Name == "system-group" }, 1},
 			stage{"cluster", func(s run.Step) bool { return s.Type == clusterToken }, 1},
 			stage{"network", func(s run.Step) bool {
@@ -138,24 +143,92 @@ type stage struct {
 	least int
 }
 
-// inOrder wants every deletion of a stage to begin after all those of the stages before it.
-func inOrder(t *testing.T, r run.Result, stages []stage) {
+// inOrder wants every deletion of a stage to begin after all those of the stages before it, and not by chance: what is deleted first needs
+// what is deleted later.
+func inOrder(t *testing.T, r run.Result, needs map[string]map[string]bool, stages []stage) {
 	t.Helper()
-	last, lastName := -1, ""
+	var before []run.Step
+	last := -1
 	for _, stage := range stages {
-		first, latest, n := len(r.Steps), -1, 0
+		var deleted []run.Step
+		first := len(r.Steps)
 		for i, s := range r.Steps {
-			if s.Op == "delete" && stage.is(s) {
-				first, latest, n = min(first, i), max(latest, i), n+1
+			if s.Op != "delete" || !stage.is(s) {
+				continue
+			}
+			deleted, first = append(deleted, s), min(first, i)
+			for _, b := range before {
+				if !needs[b.URN][s.URN] && related(b, s) {
+					t.Errorf("%s: %s does not need %s, so their order is left to chance", stage.what, b.URN, s.URN)
+				}
 			}
 		}
-		if n < stage.least {
-			t.Errorf("only %d of %s deleted", n, stage.what)
-			continue
+		if len(deleted) < stage.least {
+			t.Errorf("only %d of %s deleted", len(deleted), stage.what)
 		}
 		if first < last {
-			t.Errorf("%s: %s is deleted before %s", stage.what, r.Steps[first].Name, lastName)
+			t.Errorf("%s: %s is deleted before %s", stage.what, r.Steps[first].Name, r.Steps[last].Name)
 		}
-		last, lastName = latest, r.Steps[latest].Name
+		before = deleted
+		for i, s := range r.Steps {
+			if s.Op == "delete" && stage.is(s) {
+				last = max(last, i)
+			}
+		}
 	}
+}
+
+// related tells whether one may need the other: a NodePool has nothing to do with the class of another one.
+func related(pool, class run.Step) bool {
+	name, isPool := strings.CutSuffix(pool.Name, "-pool")
+	other, isClass := strings.CutSuffix(class.Name, "-class")
+	return !isPool || !isClass || name == other
+}
+
+// needs says, for each resource of the stack's state, what the engine deletes only after it: dependencies and parents, and theirs, and
+// what is in a component that it depends on.
+func (e *environment) needs() map[string]map[string]bool {
+	e.t.Helper()
+	text, err := os.ReadFile(filepath.Join(e.Home(), "state", ".pulumi", "stacks", "headroom", "test.json"))
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	var state struct {
+		Checkpoint struct {
+			Latest struct {
+				Resources []struct {
+					URN, Parent          string
+					Dependencies         []string
+					PropertyDependencies map[string][]string
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &state); err != nil {
+		e.t.Fatal(err)
+	}
+	all := map[string]map[string]bool{}
+	parents := map[string]string{}
+	inside := map[string][]string{}                       // a component, at any depth
+	for _, r := range state.Checkpoint.Latest.Resources { // each after what it needs
+		direct := slices.Clone(r.Dependencies)
+		for _, urns := range r.PropertyDependencies {
+			direct = append(direct, urns...)
+		}
+		all[r.URN] = map[string]bool{r.Parent: true}
+		maps.Copy(all[r.URN], all[r.Parent])
+		for _, urn := range direct {
+			for _, urn := range append(slices.Clone(inside[urn]), urn) {
+				all[r.URN][urn] = true
+				maps.Copy(all[r.URN], all[urn])
+			}
+		}
+		for at := r.Parent; at != ""; at = parents[at] {
+			if !strings.Contains(at, "pulumi:pulumi:Stack") {
+				inside[at] = append(inside[at], r.URN)
+			}
+		}
+		parents[r.URN] = r.Parent
+	}
+	return all
 }
