@@ -43,7 +43,7 @@ func TestBaseEnvironmentThroughItsLife(t *testing.T) {
 	})
 	e.step("the update makes what the preview showed", func() { // field fault BR-92
 		first = e.up()
-		if diff := cmp.Diff(made(preview), made(first)); diff != "" {
+		if diff := cmp.Diff(registered(preview), registered(first)); diff != "" {
 			e.t.Errorf("preview (-) and update (+) register different resources:\n%s", diff)
 		}
 	})
@@ -188,9 +188,9 @@ func TestBaseEnvironmentThroughItsLife(t *testing.T) {
 	})
 }
 
-// made are the resources that a result makes, by URN, sorted. Those inside a chart are left out: a chart whose values are not known yet
+// registered are the resources that a result makes, by URN, sorted. Those inside a chart are left out: a chart whose values are not known yet
 // shows none in a preview.
-func made(r run.Result) []string {
+func registered(r run.Result) []string {
 	urns := map[string]bool{}
 	for _, s := range r.Steps {
 		if !strings.Contains(s.URN, "kubernetes:helm.sh/v4:Chart$") {
@@ -213,19 +213,6 @@ func one(e *environment, r run.Result, typ string) run.Step {
 		e.t.Fatalf("%d steps of type %s: %+v", len(found), typ, found)
 	}
 	return found[0]
-}
-
-// group is the Auto Scaling group of a pool, as it is in the account.
-func (e *environment) group(pool string) (g world.Group) {
-	e.t.Helper()
-	e.view(func(s *world.State) error {
-		found, err := s.GroupOfPool("", pool)
-		if err == nil {
-			g = *found
-		}
-		return err
-	})
-	return g
 }
 
 // changed updates and wants exactly these operations; diff, where given, is the property that every step changes.

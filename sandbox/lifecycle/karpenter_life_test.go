@@ -31,7 +31,7 @@ func TestStagingThroughItsLife(t *testing.T) {
 		})
 		preview := e.preview()
 		first = e.up()
-		if diff := cmp.Diff(made(preview), made(first)); diff != "" {
+		if diff := cmp.Diff(registered(preview), registered(first)); diff != "" {
 			e.t.Errorf("preview (-) and update (+) register different resources:\n%s", diff)
 		}
 	})
