@@ -3,6 +3,8 @@
 # Every build and test of ours uses the language host's own flags, so that nothing is compiled twice: see docs/decisions.md.
 GOFLAGS_SHARED := -trimpath -ldflags="-w -s"
 ENV ?= dev
+# An environment of your own is held to dev's rules until it has a file of its own.
+PACK := -policy-pack bin/policy -policy-pack-config $(firstword $(wildcard policy/config/$(ENV).json) policy/config/dev.json)
 
 .DEFAULT_GOAL := help
 .PHONY: help up preview refresh down act test bench lint policy
@@ -11,10 +13,10 @@ help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 up: bin/sandbox bin/policy ## Bring the environment up in the sandbox and show its capacity (ENV=dev|staging|prod)
-	@bin/sandbox -env $(ENV) -policy-pack bin/policy -policy-pack-config policy/config/$(ENV).json up
+	@bin/sandbox -env $(ENV) $(PACK) up
 
 preview: bin/sandbox bin/policy ## Show what up would do
-	@bin/sandbox -env $(ENV) -policy-pack bin/policy -policy-pack-config policy/config/$(ENV).json preview
+	@bin/sandbox -env $(ENV) $(PACK) preview
 
 refresh: bin/sandbox ## Read the simulated account into the state
 	@bin/sandbox -env $(ENV) refresh

@@ -29,7 +29,7 @@ func (c *claim) pool() Pool {
 	gpus := max(f.PerNode.GPUs, 0)
 	p.GPUs = Counts{Realized: p.Nodes.Realized * gpus, Maximum: p.Nodes.Maximum * gpus, Firm: p.Nodes.Firm * gpus}
 	if c.maximum < c.realized {
-		p.Notes = append(p.Notes, fmt.Sprintf("%d nodes are realized, more than the maximum of %d: ceiling %s is below what runs, and lowering a limit removes nothing",
+		p.Notes = append(p.Notes, fmt.Sprintf("%d nodes are realized, more than the maximum of %d: ceiling %s is below what runs; a lowered limit removes nothing, and a node runs beside its successor while it is replaced",
 			c.realized, c.maximum, p.BoundBy))
 	}
 	var errs []string

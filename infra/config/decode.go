@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -83,7 +82,11 @@ func check(path string, value any, want reflect.Type, problems *problem.List) {
 		ok = isWholeNumber(value)
 	}
 	if !ok {
-		problems.Add(path, "found %s; write %s", describe(value), remedy(want, value))
+		found := describe(value)
+		if _, number := value.(json.Number); number && want.Kind() == reflect.String {
+			found = "a number" // not which: YAML has read 1.30 as 1.3 already
+		}
+		problems.Add(path, "found %s; write %s", found, remedy(path, want))
 	}
 }
 
@@ -151,7 +154,7 @@ func describe(value any) string {
 	}
 }
 
-func remedy(want reflect.Type, value any) string {
+func remedy(path string, want reflect.Type) string {
 	switch want.Kind() {
 	case reflect.Struct, reflect.Map:
 		return "an object (keys and values)"
@@ -162,11 +165,9 @@ func remedy(want reflect.Type, value any) string {
 	case reflect.Int:
 		return "a whole number, without quotes"
 	default:
-		var text bytes.Buffer
-		fmt.Fprintf(&text, "text")
-		if number, ok := value.(json.Number); ok {
-			fmt.Fprintf(&text, ", in quotes: %q", number.String())
+		if strings.HasSuffix(path, "kubernetesVersion") {
+			return fmt.Sprintf("text, in quotes, for example %q", DefaultKubernetesVersion)
 		}
-		return text.String()
+		return "text, in quotes"
 	}
 }

@@ -13,6 +13,9 @@ const (
 	defaultAMIRelease        = "1.36.3-20260911"
 	defaultAMIAlias          = "al2023@v20260911"
 	defaultKarpenterVersion  = "1.15.0"
+
+	defaultDevicePluginVersion = "0.17.4"
+	defaultDRADriverVersion    = "0.4.1"
 )
 
 var defaultAddons = Addons{
@@ -53,8 +56,8 @@ func (e Environment) WithDefaults(stack string) Environment {
 		s.NodeCount = ptr(2) // two replicas of a controller may not share a node
 	}
 
-	def(&e.GPU.DevicePluginVersion, "0.17.4")
-	def(&e.GPU.DRADriverVersion, "0.4.1")
+	def(&e.GPU.DevicePluginVersion, defaultDevicePluginVersion)
+	def(&e.GPU.DRADriverVersion, defaultDRADriverVersion)
 	def(&e.Karpenter.Version, defaultKarpenterVersion)
 	def(&e.Karpenter.AMIAlias, defaultAMIAlias)
 	def(&e.ClusterAutoscaler.Expander, "least-waste")

@@ -3,14 +3,15 @@ package config
 import (
 	"fmt"
 	"maps"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/headroom-eks/headroom/components/pool"
 	"github.com/headroom-eks/headroom/problem"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // LogTypes of an EKS control plane.
@@ -22,10 +23,15 @@ var (
 	amiRelease        = regexp.MustCompile(`^1\.[0-9]{2}\.[0-9]+-20[0-9]{6}$`)
 	amiAlias          = regexp.MustCompile(`^al2023@v20[0-9]{6}$`)
 	chartVersion      = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
+	chartRepository   = regexp.MustCompile(`^(https|oci)://[^/\s]+\S*$`)
 	clusterName       = regexp.MustCompile(`^[0-9A-Za-z][A-Za-z0-9_-]*$`)
 	roleARN           = regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/[\w+=,.@/-]+$`)
 	keyARN            = regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$`)
-	zoneName          = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9][a-z]$`)
+	// tagText is what AWS takes in a tag. https://docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html
+	tagText = regexp.MustCompile(`^[\p{L}\p{N}\p{Zs}_.:/=+@-]*$`)
+	// parameterName of a parameter in a hierarchy. https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_PutParameter.html
+	parameterName = regexp.MustCompile(`^(/[A-Za-z0-9_.-]+){1,15}$`)
+	zoneName      = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9][a-z]$`)
 	// Karpenter's own pattern for durations. https://karpenter.sh/docs/concepts/nodepools/
 	nodeDuration = regexp.MustCompile(`^([0-9]+(s|m|h))+$`)
 )
@@ -43,6 +49,7 @@ func (e Environment) Validate() (problems problem.List) {
 	e.Cluster.validate(&problems)
 	e.validateSystem(&problems)
 	e.validateScalers(&problems)
+	e.validateCharts(&problems)
 	if e.General != nil {
 		e.General.validate(&problems)
 	}
@@ -65,9 +72,7 @@ func (e Environment) Validate() (problems problem.List) {
 	if r := e.Capacity.ReservedVCPUs; r.OnDemand < 0 || r.Spot < 0 {
 		problems.Add("capacity.reservedVcpus", "found onDemand %d, spot %d; neither may be negative", r.OnDemand, r.Spot)
 	}
-	if name := e.Capacity.SSMParameter; name != "" && !strings.HasPrefix(name, "/") {
-		problems.Add("capacity.ssmParameter", "found %q; write a path that starts with /", name)
-	}
+	validateParameter(e.Capacity.SSMParameter, &problems)
 	oneOf("gitOps.nodePools", e.GitOps.NodePools, []string{"apply", "keep", "manifests"}, &problems)
 	if e.GitOps.Applied && e.GitOps.NodePools != "manifests" {
 		problems.Add("gitOps.applied", "has no meaning unless gitOps.nodePools is manifests; remove it")
@@ -88,100 +93,18 @@ func validateTags(tags map[string]string, problems *problem.List) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		at := fmt.Sprintf("tags[%q]", key)
-		if key == "" || len(key) > 128 || len(tags[key]) > 256 {
-			problems.Add(at, "a key has 1 to 128 characters and a value at most 256; found %d and %d", len(key), len(tags[key]))
+		if keys, values := utf8.RuneCountInString(key), utf8.RuneCountInString(tags[key]); keys < 1 || keys > 128 || values > 256 {
+			problems.Add(at, "a key has 1 to 128 characters and a value at most 256; found %d and %d", keys, values)
+		}
+		for _, text := range []string{key, tags[key]} {
+			if !tagText.MatchString(text) {
+				problems.Add(at, "found %q; AWS takes letters, digits, spaces and _ . : / = + - @", text)
+			}
 		}
 		for _, reserved := range reservedTags {
 			if strings.HasPrefix(key, reserved) && (reserved != "Name" || key == reserved) {
 				problems.Add(at, "keys under %q are set by AWS or by this program; remove it", reserved)
 			}
-		}
-	}
-}
-
-func (n Network) validate(problems *problem.List) {
-	if n.Existing != nil {
-		if n.CIDR != "" || len(n.Zones) > 0 || n.NATGateways != "" || len(n.InterfaceEndpoints) > 0 {
-			problems.Add("network.existing", "goes without cidr, zones, natGateways and interfaceEndpoints: an existing VPC is not changed; remove either")
-		}
-		if !strings.HasPrefix(n.Existing.VPCID, "vpc-") {
-			problems.Add("network.existing.vpcId", "found %q; write an id such as vpc-0123456789abcdef0", n.Existing.VPCID)
-		}
-		if len(n.Existing.PrivateSubnetIDs) < 2 {
-			problems.Add("network.existing.privateSubnetIds", "found %d; EKS needs subnets in two zones at least", len(n.Existing.PrivateSubnetIDs))
-		}
-		all := slices.Concat(n.Existing.PrivateSubnetIDs, n.Existing.PublicSubnetIDs)
-		for i, id := range all {
-			if !strings.HasPrefix(id, "subnet-") {
-				problems.Add("network.existing", "subnet id %q; write ids such as subnet-0123456789abcdef0", id)
-			}
-			if slices.Contains(all[:i], id) {
-				problems.Add("network.existing", "subnet %s is given twice; keep one", id)
-			}
-		}
-		return
-	}
-	if prefix, err := netip.ParsePrefix(n.CIDR); err != nil || !prefix.Addr().Is4() || prefix.Masked() != prefix || prefix.Bits() < 16 || prefix.Bits() > 21 {
-		problems.Add("network.cidr", "found %q; write an IPv4 block between /16 and /21 with no host bits, for example 10.0.0.0/16", n.CIDR)
-	}
-	if len(n.Zones) < 2 {
-		problems.Add("network.zones", "found %d; EKS needs two zones at least, for example [us-west-2a, us-west-2b]", len(n.Zones))
-	}
-	for i, zone := range n.Zones {
-		if !zoneName.MatchString(zone) {
-			problems.Add("network.zones", "found %q; write the name of an availability zone, for example us-west-2a", zone)
-		}
-		if slices.Contains(n.Zones[:i], zone) {
-			problems.Add("network.zones", "%s is given twice; keep one", zone)
-		}
-	}
-	oneOf("network.natGateways", n.NATGateways, []string{"one-per-vpc", "one-per-zone", "none"}, problems)
-}
-
-func (c Cluster) validate(problems *problem.List) {
-	most := MaxClusterName
-	if c.UniqueSuffix {
-		most -= suffixLength
-	}
-	if !clusterName.MatchString(c.Name) || len(c.Name) > most {
-		problems.Add("cluster.name", "found %q (%d characters); EKS takes letters, digits, - and _, at most %d", c.Name, len(c.Name), most)
-	}
-	if !kubernetesVersion.MatchString(c.KubernetesVersion) {
-		problems.Add("cluster.kubernetesVersion", "found %q; write a minor version, for example %q", c.KubernetesVersion, DefaultKubernetesVersion)
-	}
-	for _, cidr := range c.PublicAccessCIDRs {
-		if prefix, err := netip.ParsePrefix(cidr); err != nil || prefix.Masked() != prefix {
-			problems.Add("cluster.publicAccessCidrs", "found %q; write address blocks, for example 203.0.113.7/32", cidr)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Access)) {
-		at := fmt.Sprintf("cluster.access[%q]", name)
-		if !roleARN.MatchString(c.Access[name].PrincipalARN) {
-			problems.Add(at+".principalArn", "found %q; write the ARN of an IAM role", c.Access[name].PrincipalARN)
-		}
-		oneOf(at+".policy", c.Access[name].Policy, []string{"cluster-admin", "admin", "edit", "view"}, problems)
-		for _, other := range slices.Sorted(maps.Keys(c.Access)) {
-			if other < name && c.Access[other].PrincipalARN == c.Access[name].PrincipalARN {
-				problems.Add(at, "%q names the same principal, and EKS keeps one entry for each; remove one", other)
-			}
-		}
-	}
-	if c.SecretsKeyARN != "" && !keyARN.MatchString(c.SecretsKeyARN) {
-		problems.Add("cluster.secretsKeyArn", "found %q; write the ARN of a KMS key (not of an alias)", c.SecretsKeyARN)
-	}
-	for _, logType := range c.LogTypes {
-		oneOf("cluster.logTypes", logType, LogTypes, problems)
-	}
-	// https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html
-	if days := []int{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653}; !slices.Contains(days, c.LogRetentionDays) {
-		problems.Add("cluster.logRetentionDays", "found %d; CloudWatch Logs takes one of %v", c.LogRetentionDays, days)
-	}
-	oneOf("cluster.upgradePolicy", c.UpgradePolicy, []string{"STANDARD", "EXTENDED"}, problems)
-	for _, addon := range []struct{ key, version string }{
-		{"vpcCni", c.Addons.VPCCNI}, {"kubeProxy", c.Addons.KubeProxy}, {"coredns", c.Addons.CoreDNS}, {"ebsCsi", c.Addons.EBSCSI},
-	} {
-		if !addonVersion.MatchString(addon.version) {
-			problems.Add("cluster.addons."+addon.key, "found %q; pin a version for Kubernetes %s, for example v1.22.3-eksbuild.1", addon.version, c.KubernetesVersion)
 		}
 	}
 }
@@ -199,8 +122,47 @@ func (e Environment) validateSystem(problems *problem.List) {
 	if family, _, _ := strings.Cut(e.System.InstanceType, "."); gpuFamily.MatchString(family) {
 		problems.Add("system.instanceType", "found %s, which has GPUs; system nodes have none", e.System.InstanceType)
 	}
-	if !amiRelease.MatchString(e.System.AMIRelease) || !strings.HasPrefix(e.System.AMIRelease, e.Cluster.KubernetesVersion+".") {
-		problems.Add("system.amiRelease", "found %q; pin an AL2023 release for Kubernetes %s, for example %s", e.System.AMIRelease, e.Cluster.KubernetesVersion, defaultAMIRelease)
+	if version := e.Cluster.KubernetesVersion; kubernetesVersion.MatchString(version) &&
+		(!amiRelease.MatchString(e.System.AMIRelease) || !strings.HasPrefix(e.System.AMIRelease, version+".")) {
+		problems.Add("system.amiRelease", "found %q; pin an AL2023 release for Kubernetes %s, in the form %s.Z-YYYYMMDD (https://github.com/awslabs/amazon-eks-ami/releases)",
+			e.System.AMIRelease, version, version)
+	}
+}
+
+// validateParameter: AWS keeps names that begin with aws or ssm to itself, in any case.
+func validateParameter(name string, problems *problem.List) {
+	lower := strings.ToLower(name)
+	switch {
+	case name == "":
+	case !parameterName.MatchString(name) || len(name) > 900: // 1011 with the ARN before it
+		problems.Add("capacity.ssmParameter", "found %q; write a path of letters, digits and _ . -, for example /headroom/capacity", name)
+	case strings.HasPrefix(lower, "/aws") || strings.HasPrefix(lower, "/ssm"):
+		problems.Add("capacity.ssmParameter", "found %q; names under /aws and /ssm are kept by AWS, for example use /headroom/capacity", name)
+	}
+}
+
+// validateCharts holds where charts come from and which.
+func (e Environment) validateCharts(problems *problem.List) {
+	for _, c := range []struct{ key, version, example string }{
+		{"gpu.devicePluginVersion", e.GPU.DevicePluginVersion, defaultDevicePluginVersion},
+		{"gpu.draDriverVersion", e.GPU.DRADriverVersion, defaultDRADriverVersion},
+	} {
+		if !chartVersion.MatchString(c.version) {
+			problems.Add(c.key, "found %q; write a release without v, for example %s", c.version, c.example)
+		}
+	}
+	for _, c := range []struct{ key, repository string }{
+		{"gpu.repository", e.GPU.Repository}, {"karpenter.repository", e.Karpenter.Repository},
+		{"clusterAutoscaler.repository", e.ClusterAutoscaler.Repository},
+	} {
+		if c.repository != "" && !chartRepository.MatchString(c.repository) {
+			problems.Add(c.key, "found %q; write the address of a chart repository with its scheme, https:// or oci://", c.repository)
+		}
+	}
+	for i, key := range e.ClusterAutoscaler.StartupTaints {
+		for _, msg := range validation.IsQualifiedName(key) {
+			problems.Add(fmt.Sprintf("clusterAutoscaler.startupTaints[%d]", i), "found %q; give the taint's key alone: %s", key, msg)
+		}
 	}
 }
 

@@ -190,9 +190,12 @@ func (s *Sandbox) Refresh(ctx context.Context) (Result, error) {
 	})
 }
 
-// Down destroys everything the stack made.
+// Down destroys everything the stack made, or, when something is protected, nothing: it plans first, as a person at a prompt would.
 func (s *Sandbox) Down(ctx context.Context) (Result, error) {
 	return s.operate(ctx, "down", func(ch chan events.EngineEvent, out, errs io.Writer) error {
+		if _, err := s.stack.PreviewDestroy(ctx, optdestroy.ProgressStreams(out), optdestroy.ErrorProgressStreams(errs), optdestroy.Color(s.colour()), optdestroy.SuppressOutputs()); err != nil {
+			return err
+		}
 		_, err := s.stack.Destroy(ctx, optdestroy.EventStreams(ch), optdestroy.ProgressStreams(out), optdestroy.ErrorProgressStreams(errs), optdestroy.Color(s.colour()), optdestroy.SuppressOutputs())
 		return err
 	})
