@@ -62,7 +62,7 @@ func TestProblemsNamePathValueAndRemedy(t *testing.T) {
 		{"fractional GPU (field fault BR-27)", environment(`"pools": [{"name": "a", "scaler": "fixed", "nodeCount": 1, "instanceTypes": ["g6f.xlarge"]}]`), `found "g6f.xlarge"; use types of the families g6, g6e and gr6`},
 		{"two sizes", environment(`"pools": [{"name": "a", "scaler": "karpenter", "maxNodeCount": 1, "instanceTypes": ["g6.xlarge", "g6.2xlarge"]}]`), `found the sizes xlarge, 2xlarge; a pool has one shape`},
 		{"taint effect in EKS spelling (field fault BR-63)", pools(`"scaler": "fixed"`, `"nodeCount": 1`, `"taints": [{"key": "a", "effect": "NO_SCHEDULE"}]`), `effect "NO_SCHEDULE" is unknown; use one of NoSchedule`},
-		{"GPU taint twice", pools(`"scaler": "fixed"`, `"nodeCount": 1`, `"taints": [{"key": "nvidia.com/gpu", "value": "x", "effect": "NoSchedule"}]`), `the taint is given twice`},
+		{"GPU taint twice", pools(`"scaler": "fixed"`, `"nodeCount": 1`, `"taints": [{"key": "nvidia.com/gpu", "value": "x", "effect": "NoSchedule"}]`), `pools[0] "gpu-l4".taints[0] "nvidia.com/gpu": every GPU pool has nvidia.com/gpu=true:NoSchedule already; remove it`},
 		{"reserved label (field fault BR-64)", pools(`"scaler": "fixed"`, `"nodeCount": 1`, `"labels": {"node-role.kubernetes.io/worker": "true"}`), `labels["node-role.kubernetes.io/worker"]: domain "kubernetes.io" is reserved`},
 		{"Karpenter label (field fault BR-65)", pools(`"scaler": "karpenter"`, `"maxNodeCount": 1`, `"labels": {"app.kubernetes.io/managed-by": "argo"}`), `labels["app.kubernetes.io/managed-by"]: domain "kubernetes.io" is reserved`},
 		{"our own label", pools(`"scaler": "fixed"`, `"nodeCount": 1`, `"labels": {"headroom/pool": "x"}`), `the label is set by the program itself`},
@@ -99,6 +99,23 @@ func TestProblemsNamePathValueAndRemedy(t *testing.T) {
 		{"tag key with a character AWS refuses", environment(`"tags": {"a#b": "c"}`), `tags["a#b"]: found "a#b"; AWS takes letters`},
 		{"tag value with a character AWS refuses", environment(`"tags": {"cost": "5€"}`), `tags["cost"]: found "5€"; AWS takes letters`},
 		{"public network", `{"network": {"zones": ["us-west-2a", "us-west-2b"], "cidr": "52.0.0.0/16"}}`, `network.cidr: found 52.0.0.0/16, which is not private; use a part of 10.0.0.0/8`},
+		{"index of a taint", pools(`"scaler": "fixed"`, `"nodeCount": 1`, `"taints": [{"key": "a b", "effect": "NoSchedule"}]`), `pools[0] "gpu-l4".taints[0] "a b": the key is not a qualified name`},
+		{"startup taint that is a taint", pools(`"scaler": "karpenter"`, `"maxNodeCount": 1`, `"startupTaints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]`), `startupTaints[0] "nvidia.com/gpu": is among the pool's taints too`},
+		{"taint of Karpenter", pools(`"scaler": "karpenter"`, `"maxNodeCount": 1`, `"taints": [{"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]`), `taints[0] "karpenter.sh/disrupted": taints under karpenter.sh are Karpenter's own`},
+		{"name of the node", pools(`"scaler": "fixed"`, `"nodeCount": 1`, `"labels": {"kubernetes.io/hostname": "a"}`), `labels["kubernetes.io/hostname"]: nodes get this label by themselves`},
+		{"zone of the node", pools(`"scaler": "cluster-autoscaler"`, `"maxNodeCount": 1`, `"labels": {"topology.kubernetes.io/zone": "a"}`), `labels["topology.kubernetes.io/zone"]: nodes get this label by themselves`},
+		{"more nodes than any cluster", pools(`"scaler": "karpenter"`, `"maxNodeCount": 9000000000`), `maxNodeCount is 9000000000; the largest cluster of EKS has 100000 nodes`},
+		{"more nodes than a fixed group", pools(`"scaler": "fixed"`, `"nodeCount": 451`), `nodeCount is 451; EKS allows 450 nodes in one managed group`},
+		{"more nodes than a scaled group", pools(`"scaler": "cluster-autoscaler"`, `"maxNodeCount": 451`), `maxNodeCount is 451; EKS allows 450 nodes in one managed group`},
+		{"more nodes than groups of two zones", pools(`"scaler": "cluster-autoscaler"`, `"maxNodeCount": 901`, `"spread": "per-zone"`), `maxNodeCount is 901; EKS allows 450 nodes in each of the managed groups of 2 zones`},
+		{"more system nodes than a group", environment(`"system": {"nodeCount": 451}`), `system.nodeCount: found 451; EKS allows 450`},
+		{"general pool without end", environment(`"general": {"scaler": "karpenter", "limits": {"vcpus": 10000001, "memoryGiB": 1}}`), `general.limits: found vcpus 10000001 and memoryGiB 1; at most 10000000 each`},
+		{"general pool outside the network", environment(`"general": {"scaler": "karpenter", "zones": ["us-west-2d"], "limits": {"vcpus": 8, "memoryGiB": 8}}`), `general.zones: us-west-2d is not a zone of the network`},
+		{"general pool without a disk", environment(`"general": {"scaler": "karpenter", "diskGiB": 5, "limits": {"vcpus": 8, "memoryGiB": 8}}`), `general.diskGiB: found 5; 20 to 16384`},
+		{"budget on no schedule", environment(`"general": {"scaler": "karpenter", "budgets": [{"nodes": "1", "schedule": "nightly", "duration": "8h"}], "limits": {"vcpus": 8, "memoryGiB": 8}}`), `general.budgets[0].schedule: found "nightly"; write a cron line of five fields`},
+		{"budget in days", pools(`"scaler": "karpenter"`, `"maxNodeCount": 1`, `"budgets": [{"nodes": "1", "schedule": "@daily", "duration": "1d"}]`), `pools[0] "gpu-l4".budgets[0].duration: found "1d"; write hours and minutes`},
+		{"reservation that ends on a day", pools(`"scaler": "karpenter"`, `"maxNodeCount": 1`, `"reservation": {"id": "cr-1", "count": 1, "end": "2027-01-31"}`), `reservation.end: found "2027-01-31"; write a time in quotes, such as "2027-01-31T00:00:00Z"`},
+		{"reservation by another id", pools(`"scaler": "karpenter"`, `"maxNodeCount": 1`, `"reservation": {"id": "cr-A B", "count": 1}`), `reservation: found id "cr-A B"`},
 		{"existing and new network", `{"network": {"zones": ["us-west-2a"], "existing": {"vpcId": "vpc-1", "privateSubnetIds": ["subnet-1", "subnet-2"]}}}`, `network.existing: goes without cidr, zones`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -226,4 +243,17 @@ func FuzzNothingPanics(f *testing.F) {
 			env.Warnings()
 		}
 	})
+}
+
+func TestCountsAtTheirBoundsAreValid(t *testing.T) {
+	for name, text := range map[string]string{
+		"fixed":              pools(`"scaler": "fixed"`, `"nodeCount": 450`),
+		"cluster-autoscaler": pools(`"scaler": "cluster-autoscaler"`, `"maxNodeCount": 900`, `"spread": "per-zone"`),
+		"karpenter":          pools(`"scaler": "karpenter"`, `"maxNodeCount": 100000`),
+		"unmoved maximum":    pools(`"scaler": "fixed"`, `"nodeCount": 1`, `"maxNodeCount": 1000`),
+	} {
+		if _, problems := load(text); len(problems) > 0 {
+			t.Errorf("%s: %q", name, problems)
+		}
+	}
 }

@@ -32,8 +32,6 @@ var (
 	// parameterName of a parameter in a hierarchy. https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_PutParameter.html
 	parameterName = regexp.MustCompile(`^(/[A-Za-z0-9_.-]+){1,15}$`)
 	zoneName      = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9][a-z]$`)
-	// Karpenter's own pattern for durations. https://karpenter.sh/docs/concepts/nodepools/
-	nodeDuration = regexp.MustCompile(`^([0-9]+(s|m|h))+$`)
 )
 
 // MaxClusterName is EKS's limit in characters; a unique suffix takes 7 of them.
@@ -51,7 +49,7 @@ func (e Environment) Validate() (problems problem.List) {
 	e.validateScalers(&problems)
 	e.validateCharts(&problems)
 	if e.General != nil {
-		e.General.validate(&problems)
+		e.General.validate(e, &problems)
 	}
 	seen := map[string]int{}
 	for i, p := range e.Pools {
@@ -112,6 +110,9 @@ func validateTags(tags map[string]string, problems *problem.List) {
 func (e Environment) validateSystem(problems *problem.List) {
 	if *e.System.NodeCount < 1 {
 		problems.Add("system.nodeCount", "found %d; controllers and DNS need one node at least", *e.System.NodeCount)
+	}
+	if *e.System.NodeCount > maxGroupNodes {
+		problems.Add("system.nodeCount", "found %d; EKS allows %d nodes in one managed group", *e.System.NodeCount, maxGroupNodes)
 	}
 	if e.System.Tainted && e.General == nil {
 		problems.Add("system.tainted", "leaves no untainted node for pods without tolerations; leave it false or add the general pool")
@@ -203,13 +204,20 @@ func (e Environment) validateScalers(problems *problem.List) {
 	}
 }
 
-func (g General) validate(problems *problem.List) {
+func (g General) validate(e Environment, problems *problem.List) {
 	if !g.Scaler.Dynamic() {
 		problems.Add("general.scaler", "found %q; use %s or %s", g.Scaler, pool.Karpenter, pool.AutoMode)
 	}
 	if g.Limits.VCPUs < 1 || g.Limits.MemoryGiB < 1 {
 		problems.Add("general.limits", "found vcpus %d and memoryGiB %d; both are at least 1", g.Limits.VCPUs, g.Limits.MemoryGiB)
 	}
+	if g.Limits.VCPUs > maxGeneralLimit || g.Limits.MemoryGiB > maxGeneralLimit {
+		problems.Add("general.limits", "found vcpus %d and memoryGiB %d; at most %d each", g.Limits.VCPUs, g.Limits.MemoryGiB, maxGeneralLimit)
+	}
+	if g.DiskGiB < 20 || g.DiskGiB > maxDiskGiB {
+		problems.Add("general.diskGiB", "found %d; 20 to %d: the image alone needs most of 20", g.DiskGiB, maxDiskGiB)
+	}
+	e.validateZones("general", g.Zones, problems)
 	for _, category := range g.InstanceCategories {
 		oneOf("general.instanceCategories", category, []string{"a", "c", "m", "r", "t", "i", "d"}, problems)
 	}
@@ -218,26 +226,7 @@ func (g General) validate(problems *problem.List) {
 	}
 	validateDisruption("general", g.ConsolidateAfter, g.ExpireAfter, g.Budgets, problems)
 	problems.Join("general.", pool.ValidateTaints("startupTaints", g.StartupTaints))
-}
-
-func validateDisruption(at, consolidateAfter, expireAfter string, budgets []Budget, problems *problem.List) {
-	for _, d := range []struct{ key, value string }{{"consolidateAfter", consolidateAfter}, {"expireAfter", expireAfter}} {
-		if d.value != "" && d.value != "Never" && !nodeDuration.MatchString(d.value) {
-			problems.Add(at+"."+d.key, "found %q; write a duration such as 10m or 720h, or Never", d.value)
-		}
-	}
-	for i, b := range budgets {
-		path := fmt.Sprintf("%s.budgets[%d]", at, i)
-		if !regexp.MustCompile(`^((100|[0-9]{1,2})%|[0-9]+)$`).MatchString(b.Nodes) {
-			problems.Add(path+".nodes", "found %q; write a number or a percentage, for example \"1\" or \"10%%\"", b.Nodes)
-		}
-		if (b.Schedule == "") != (b.Duration == "") {
-			problems.Add(path, "schedule and duration go together; give both or neither")
-		}
-		for _, reason := range b.Reasons {
-			oneOf(path+".reasons", reason, []string{"Empty", "Drifted", "Underutilized"}, problems)
-		}
-	}
+	validateTaintDomains("general.startupTaints", g.StartupTaints, problems)
 }
 
 // oneOf reports a value that is not in the list of allowed ones.

@@ -16,7 +16,8 @@ var (
 	// gpuFamily are the EC2 families with GPUs or other accelerators.
 	gpuFamily = regexp.MustCompile(`^(g[0-9]|gr[0-9]|p[0-9]|inf|trn|dl|vt)`)
 	// poolType are the instance types a pool may name: whole L4 and L40S GPUs. The fractional families g6f and gr6f are left out on purpose.
-	poolType = regexp.MustCompile(`^(g6|g6e|gr6)\.([0-9]*x?large|metal)$`)
+	poolType      = regexp.MustCompile(`^(g6|g6e|gr6)\.([0-9]*x?large|metal)$`)
+	reservationID = regexp.MustCompile(`^cr-[0-9a-z]+$`)
 )
 
 // maxPoolName keeps room for what is made of the name (node group names, labels); control planes take 40 characters too.
@@ -36,22 +37,26 @@ func (p Pool) validate(at string, e Environment, problems *problem.List) {
 	oneOf(at+".deviceMode", p.DeviceMode, pool.DeviceModes, problems)
 	p.validateTypes(at, problems)
 	p.validateCounts(at, problems)
+	p.validateBounds(at, e, problems)
 	p.validateCapacityTypes(at, problems)
 	p.validateScalerKeys(at, e, problems)
-	for i, zone := range p.Zones {
+	e.validateZones(at, p.Zones, problems)
+	if p.DiskGiB < 50 || p.DiskGiB > maxDiskGiB {
+		problems.Add(at+".diskGiB", "found %d; 50 to %d: the GPU image alone needs most of 50", p.DiskGiB, maxDiskGiB)
+	}
+	p.validateNodes(at, problems)
+}
+
+// validateZones of a pool. The zones of an existing network are known when AWS has been asked.
+func (e Environment) validateZones(at string, zones []string, problems *problem.List) {
+	for i, zone := range zones {
 		if e.Network.Existing == nil && !slices.Contains(e.Network.Zones, zone) {
 			problems.Add(at+".zones", "%s is not a zone of the network (%s)", zone, strings.Join(e.Network.Zones, ", "))
 		}
-		if slices.Contains(p.Zones[:i], zone) {
+		if slices.Contains(zones[:i], zone) {
 			problems.Add(at+".zones", "%s is given twice; keep one", zone)
 		}
 	}
-	if p.DiskGiB < 50 || p.DiskGiB > 16384 {
-		problems.Add(at+".diskGiB", "found %d; 50 to 16384: the GPU image alone needs most of 50", p.DiskGiB)
-	}
-	problems.Join(at+".", pool.ValidateLabels("labels", p.Scaler, p.Labels))
-	problems.Join(at+".", pool.ValidateTaints("taints", p.AllTaints()))
-	problems.Join(at+".", pool.ValidateTaints("startupTaints", p.StartupTaints))
 }
 
 func (p Pool) validateTypes(at string, problems *problem.List) {
@@ -136,11 +141,11 @@ func (p Pool) validateCapacityTypes(at string, problems *problem.List) {
 		problems.Add(at, "capacity type reserved and the key reservation go together; give both or neither")
 	}
 	if r := p.Reservation; r != nil {
-		if !strings.HasPrefix(r.ID, "cr-") || r.Count < 1 {
+		if !reservationID.MatchString(r.ID) || r.Count < 1 {
 			problems.Add(at+".reservation", "found id %q and count %d; write an id such as cr-0123456789abcdef0 and a count of at least 1", r.ID, r.Count)
 		}
 		if _, err := time.Parse(time.RFC3339, r.End); r.End != "" && err != nil {
-			problems.Add(at+".reservation.end", "found %q; write a time such as 2027-01-31T00:00:00Z", r.End)
+			problems.Add(at+".reservation.end", "found %q; write a time in quotes, such as \"2027-01-31T00:00:00Z\"", r.End)
 		}
 	}
 }
