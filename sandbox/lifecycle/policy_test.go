@@ -14,7 +14,7 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-// built is a command of this module, compiled as the Makefile does, into a folder that outlives the test that asked first.
+// built is a command of this module, compiled as the Makefile does.
 func built(folder, pkg string) (string, error) {
 	binary := filepath.Join(folder, filepath.Base(pkg))
 	command := exec.Command("go", "build", "-trimpath", "-ldflags=-w -s", "-o", binary, pkg)
@@ -27,7 +27,7 @@ func built(folder, pkg string) (string, error) {
 
 // commands are the policy pack and the sandbox's own command, built once.
 var commands = sync.OnceValues(func() (found struct{ pack, sandbox string }, err error) {
-	folder, err := os.MkdirTemp("", "headroom-commands-")
+	folder, err := filepath.Abs(filepath.Join(root, ".sandbox", "tests")) // kept, so that the next run links nothing anew
 	if err != nil {
 		return found, err
 	}
