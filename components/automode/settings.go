@@ -1,9 +1,10 @@
 // Package automode lets EKS itself scale pools: the role of Auto Mode's nodes, the permission it needs for our tags, and one NodeClass
 // and NodePool for each pool.
 //
-// It owns what differs from Karpenter run by us: when EKS makes the nodes' access entry and when it must be ours, the fields of an eks.amazonaws.com NodeClass, and which settings cannot be had. It does not own the cluster and its
-// settings (package cluster), the plan of a NodePool (package nodepool), nor what Auto Mode brings itself: scaler, network plugin, CoreDNS,
-// volume driver, load balancer controller, device plugin and DRA driver.
+// It owns what differs from Karpenter run by us: when EKS makes the nodes' access entry and when it must be ours, the fields of an
+// eks.amazonaws.com NodeClass, and which settings cannot be had. It does not own the cluster and its settings (package cluster), the
+// plan of a NodePool (package nodepool), nor what Auto Mode brings itself: scaler, network plugin, CoreDNS, volume driver, load balancer
+// controller, device plugin and DRA driver.
 package automode
 
 import (
