@@ -205,9 +205,15 @@ func (a Args) validate() (problems problem.List) {
 	if a.Region == "" {
 		problems.Add("region", "it is empty; endpoints are named after it")
 	}
+	problems.Join("", ValidateEndpoints("endpoints", a.Endpoints))
+	return problems
+}
+
+// ValidateEndpoints reports services that cannot have an interface endpoint, or would have two. Path names the list.
+func ValidateEndpoints(path string, services []string) (problems problem.List) {
 	seen := map[string]bool{}
-	for i, service := range a.Endpoints {
-		at, short := fmt.Sprintf("endpoints[%d]", i), shortName(service)
+	for i, service := range services {
+		at, short := fmt.Sprintf("%s[%d]", path, i), shortName(service)
 		if !shortService.MatchString(service) {
 			problems.Add(at, "%q is not a service name; write one like ecr.api", service)
 		}

@@ -173,7 +173,7 @@ func ValidateClass(path string, class Class) (problems problem.List) {
 		problems.Add(path+".amiAlias", "%q is not a pinned AL2023 release; use a form such as al2023@v20260911", class.AMIAlias)
 	}
 	if class.RootVolumeGiB < 20 || class.RootVolumeGiB > maxVolumeGiB {
-		problems.Add(path+".rootVolumeGiB", "%d is out of range; use 20 to %d", class.RootVolumeGiB, maxVolumeGiB)
+		problems.Add(path+".diskGiB", "%d is out of range; use 20 to %d", class.RootVolumeGiB, maxVolumeGiB)
 	}
 	for i, id := range class.CapacityReservationIDs {
 		if !reservationID.MatchString(id) {
@@ -181,7 +181,7 @@ func ValidateClass(path string, class Class) (problems problem.List) {
 		}
 	}
 	problems.Join("", ValidateTags(path+".tags", class.Tags))
-	problems.Join("", validateKubelet(path+".kubelet", class.Kubelet))
+	problems.Join("", ValidateKubelet(path+".kubelet", class.Kubelet))
 	return problems
 }
 
@@ -202,7 +202,8 @@ func ValidateTags(path string, tags map[string]string) (problems problem.List) {
 	return problems
 }
 
-func validateKubelet(path string, k Kubelet) (problems problem.List) {
+// ValidateKubelet reports everything that is wrong with kubelet settings. Path names them.
+func ValidateKubelet(path string, k Kubelet) (problems problem.List) {
 	for _, c := range []struct {
 		field string
 		n     int

@@ -331,7 +331,7 @@ func TestClassRefusals(t *testing.T) {
 		"latest AMI, field fault BR-79":    {func(c *Class) { c.AMIAlias = "al2023@latest" }, "not a pinned AL2023 release"},
 		"a reservation by ARN":             {func(c *Class) { c.CapacityReservationIDs = []string{"arn:x"} }, "not a capacity reservation"},
 		"no AMI":                           {func(c *Class) { c.AMIAlias = "" }, "amiAlias"},
-		"no room for images":               {func(c *Class) { c.RootVolumeGiB = 8 }, "rootVolumeGiB: 8"},
+		"no room for images":               {func(c *Class) { c.RootVolumeGiB = 8 }, "diskGiB: 8"},
 		"ownership tag, field fault BR-66": {func(c *Class) { c.Tags = map[string]string{"kubernetes.io/cluster/foo": "owned"} }, "reserved"},
 		"pool's own tag":                   {func(c *Class) { c.Tags = map[string]string{"headroom/pool": "x"} }, "set by the program itself"},
 		"AWS's own tag":                    {func(c *Class) { c.Tags = map[string]string{"aws:x": "y"} }, "reserved"},

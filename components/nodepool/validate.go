@@ -32,7 +32,8 @@ var (
 
 const maxRequirements, maxBudgets = 100, 50
 
-// Validate reports everything that is wrong with a pool, before anything is made of it.
+// Validate reports everything that is wrong with a pool, before anything is made of it. Paths are those of the program's configuration,
+// which has no level for what is advertised and for disruption.
 func Validate(path string, spec Spec) (problems problem.List) {
 	at := func(field string) string { return path + "." + field }
 	for _, msg := range validation.IsDNS1123Label(spec.Name) {
@@ -44,7 +45,7 @@ func Validate(path string, spec Spec) (problems problem.List) {
 	case spec.Advertised != nil:
 		problems.Join("", validateAdvertised(path, spec))
 	case spec.General != nil:
-		problems.Join("", validateGeneral(at("general"), *spec.General))
+		problems.Join("", validateGeneral(path, *spec.General))
 	default:
 		problems.Add(path, "the pool is neither advertised nor general; describe one of them")
 	}
@@ -79,7 +80,7 @@ func Validate(path string, spec Spec) (problems problem.List) {
 }
 
 func validateAdvertised(path string, spec Spec) (problems problem.List) {
-	at := func(field string) string { return path + ".advertised." + field }
+	at := func(field string) string { return path + "." + field }
 	a := spec.Advertised
 	if len(a.InstanceTypes) == 0 {
 		problems.Add(at("instanceTypes"), "none is given; name exact types, such as g6.xlarge")
@@ -128,7 +129,7 @@ func validateGeneral(path string, g General) (problems problem.List) {
 	accelerated := append(slices.Clone(gpuCategories), otherCategories...)
 	for i, c := range g.Categories {
 		if slices.Contains(accelerated, c) {
-			problems.Add(fmt.Sprintf("%s.categories[%d]", path, i), "%q has accelerators, which a general pool leaves to GPU pools; remove it", c)
+			problems.Add(fmt.Sprintf("%s.instanceCategories[%d]", path, i), "%q has accelerators, which a general pool leaves to GPU pools; remove it", c)
 		}
 	}
 	for i, f := range g.Families {
@@ -144,10 +145,10 @@ func validateGeneral(path string, g General) (problems problem.List) {
 		problems.Add(path+".minGeneration", "%d is negative; use a generation such as %d", g.MinGeneration, defaultMinGeneration)
 	}
 	if g.VCPUs < 1 {
-		problems.Add(path+".vcpus", "%d allows no node; give the limit of the whole pool in vCPUs", g.VCPUs)
+		problems.Add(path+".limits.vcpus", "%d allows no node; give the limit of the whole pool in vCPUs", g.VCPUs)
 	}
 	if g.MemoryGiB < 1 {
-		problems.Add(path+".memoryGiB", "%d allows no node; give the limit of the whole pool in GiB", g.MemoryGiB)
+		problems.Add(path+".limits.memoryGiB", "%d allows no node; give the limit of the whole pool in GiB", g.MemoryGiB)
 	}
 	return problems
 }
@@ -163,16 +164,16 @@ func validateDisruption(path string, spec Spec) (problems problem.List) {
 	}
 	d := spec.Disruption
 	if !slices.Contains(policies, d.ConsolidationPolicy) {
-		problems.Add(at("disruption.consolidationPolicy"), "%q is unknown; use one of %v", d.ConsolidationPolicy, policies)
+		problems.Add(at("consolidationPolicy"), "%q is unknown; use one of %v", d.ConsolidationPolicy, policies)
 	}
 	if !durationOrNever.MatchString(d.ConsolidateAfter) {
-		problems.Add(at("disruption.consolidateAfter"), "%q is neither a duration nor Never; use a form such as 10m", d.ConsolidateAfter)
+		problems.Add(at("consolidateAfter"), "%q is neither a duration nor Never; use a form such as 10m", d.ConsolidateAfter)
 	}
 	if len(d.Budgets) > maxBudgets {
-		problems.Add(at("disruption.budgets"), "%d budgets are given; Karpenter takes %d", len(d.Budgets), maxBudgets)
+		problems.Add(at("budgets"), "%d budgets are given; Karpenter takes %d", len(d.Budgets), maxBudgets)
 	}
 	for i, b := range d.Budgets {
-		here := fmt.Sprintf("%s[%d]", at("disruption.budgets"), i)
+		here := fmt.Sprintf("%s[%d]", at("budgets"), i)
 		if !budgetNodes.MatchString(b.Nodes) {
 			problems.Add(here+".nodes", "%q is neither a number nor a share; use a form such as 1 or 10%%", b.Nodes)
 		}
@@ -202,8 +203,8 @@ const draKarpenter, draKubernetes = "1.15", "1.34"
 // switch is off. Static pools need none of this. Versions are like "1.15.0" and "1.36".
 func ValidateDRA(path, karpenterVersion, kubernetesVersion string, enableDRA bool) (problems problem.List) {
 	for _, v := range []struct{ what, found, least, key string }{
-		{"Karpenter", karpenterVersion, draKarpenter, "the Karpenter version"},
-		{"Kubernetes", kubernetesVersion, draKubernetes, "the cluster's version"},
+		{"Karpenter", karpenterVersion, draKarpenter, "karpenter.version"},
+		{"Kubernetes", kubernetesVersion, draKubernetes, "cluster.kubernetesVersion"},
 	} {
 		switch {
 		case !semver.IsValid("v" + v.found):
@@ -215,7 +216,7 @@ func ValidateDRA(path, karpenterVersion, kubernetesVersion string, enableDRA boo
 	}
 	if !enableDRA {
 		problems.Add(path, "no node would ever be made for a claim: Karpenter's DRA support is off; "+
-			"set enableDRA: true (alpha), or use deviceMode plugin or a static pool")
+			"set karpenter.enableDRA: true (alpha), or use deviceMode plugin or a static pool")
 	}
 	return problems
 }

@@ -170,9 +170,6 @@ func (e Environment) validateCharts(problems *problem.List) {
 // validateScalers holds what pools of different scalers mean for each other.
 func (e Environment) validateScalers(problems *problem.List) {
 	if e.Uses(pool.Karpenter) {
-		if !chartVersion.MatchString(e.Karpenter.Version) {
-			problems.Add("karpenter.version", "found %q; write a release without v, for example %s", e.Karpenter.Version, defaultKarpenterVersion)
-		}
 		if !amiAlias.MatchString(e.Karpenter.AMIAlias) {
 			problems.Add("karpenter.amiAlias", "found %q; pin a release, for example %s: with latest every release replaces every node", e.Karpenter.AMIAlias, defaultAMIAlias)
 		}
