@@ -34,7 +34,7 @@ type Environment struct {
 
 // Network is a new VPC, or an existing one by ids.
 type Network struct {
-	// CIDR of the new VPC, /16 to /21.
+	// CIDR of the new VPC: private IPv4 addresses, /16 to /21.
 	CIDR string `json:"cidr,omitempty" jsonschema:"default=10.0.0.0/16"`
 	// Zones of the new VPC by name, at least two. A zone added at the end leaves the other subnets where they are; managed
 	// groups of pools without zones of their own are replaced, since EKS cannot give a group another subnet.
@@ -65,11 +65,11 @@ type Cluster struct {
 	UniqueSuffix bool `json:"uniqueSuffix,omitempty" jsonschema:"default=false"`
 	// KubernetesVersion, as text ("1.36"). Never below the live cluster's, never more than one minor above.
 	KubernetesVersion string `json:"kubernetesVersion,omitempty" jsonschema:"default=1.36"`
-	// PublicAccessCIDRs may reach the Kubernetes API from outside the VPC. None by default: then `pulumi up` must run where the VPC can be reached.
+	// PublicAccessCIDRs, public IPv4 blocks, may reach the Kubernetes API from outside the VPC. None by default: then `pulumi up` must run where the VPC can be reached.
 	PublicAccessCIDRs []string `json:"publicAccessCidrs,omitempty"`
 	// SkipReachabilityCheck goes on without having reached the Kubernetes API first, for runs through a proxy.
 	SkipReachabilityCheck bool `json:"skipReachabilityCheck,omitempty" jsonschema:"default=false"`
-	// Access gives IAM roles access to the cluster, by a name of yours, for example "admins".
+	// Access gives IAM roles access to the cluster, by a name of yours in lower-case letters, digits and dashes, for example "admins".
 	Access map[string]Access `json:"access,omitempty"`
 	// SecretsKeyARN is the KMS key that encrypts secrets. Left out, one is made.
 	SecretsKeyARN string `json:"secretsKeyArn,omitempty"`
@@ -183,8 +183,9 @@ type GeneralLimits struct {
 type Budget struct {
 	// Nodes as a number or a percentage, in text.
 	Nodes string `json:"nodes"`
-	// Schedule in cron form; goes with duration.
+	// Schedule as a cron line of five fields, in UTC; goes with duration.
 	Schedule string `json:"schedule,omitempty"`
+	// Duration from the schedule on, in hours and minutes, for example "1h30m".
 	Duration string `json:"duration,omitempty"`
 	// Reasons this budget is for; all by default.
 	Reasons []string `json:"reasons,omitempty" jsonschema:"enum=Empty,enum=Drifted,enum=Underutilized"`
@@ -267,7 +268,7 @@ type Capacity struct {
 	SurgeMarginPercent int `json:"surgeMarginPercent,omitempty" jsonschema:"default=0"`
 	// ConfigMap also publishes the document as a ConfigMap in kube-system.
 	ConfigMap bool `json:"configMap,omitempty" jsonschema:"default=false"`
-	// SSMParameter also publishes the document under this parameter name; beyond 8 KiB as base64 of gzip.
+	// SSMParameter also publishes the document under this parameter name, a path outside of /aws and /ssm; beyond 8 KiB as base64 of gzip.
 	SSMParameter string `json:"ssmParameter,omitempty"`
 }
 
