@@ -25,6 +25,9 @@ import (
 // of the components that it would use.
 func validate(env config.Environment) problem.List {
 	problems := env.Validate()
+	if !env.Cluster.HasVersion() { // said by now; what hangs on the version would only say it again
+		env.Cluster.KubernetesVersion = config.DefaultKubernetesVersion
+	}
 	problems.Join("", network.ValidateEndpoints("network.interfaceEndpoints", env.Network.InterfaceEndpoints))
 	var claimants []pool.Claimant
 	if env.General != nil {

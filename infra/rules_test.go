@@ -61,3 +61,10 @@ func TestRulesOfEveryOwnerAreReportedInOneList(t *testing.T) {
 		}
 	}
 }
+
+func TestAVersionThatCannotBeReadIsReportedOnce(t *testing.T) {
+	found := refusals(t, scaledPool("karpenter", `"deviceMode": "dra"`)+`, "karpenter": {"enableDRA": true}, "cluster": {"kubernetesVersion": "1.3"}`)
+	if len(found) != 1 || !strings.HasPrefix(found[0], `cluster.kubernetesVersion: found "1.3"; write a minor version`) {
+		t.Errorf("found %q", found)
+	}
+}

@@ -65,7 +65,8 @@ type Cluster struct {
 	UniqueSuffix bool `json:"uniqueSuffix,omitempty" jsonschema:"default=false"`
 	// KubernetesVersion, as text ("1.36"). Never below the live cluster's, never more than one minor above.
 	KubernetesVersion string `json:"kubernetesVersion,omitempty" jsonschema:"default=1.36"`
-	// PublicAccessCIDRs, public IPv4 blocks, may reach the Kubernetes API from outside the VPC. None by default: then `pulumi up` must run where the VPC can be reached.
+	// PublicAccessCIDRs, public IPv4 blocks, may reach the Kubernetes API from outside the VPC. None by default: then `pulumi up` must run
+	// where the VPC can be reached.
 	PublicAccessCIDRs []string `json:"publicAccessCidrs,omitempty"`
 	// SkipReachabilityCheck goes on without having reached the Kubernetes API first, for runs through a proxy.
 	SkipReachabilityCheck bool `json:"skipReachabilityCheck,omitempty" jsonschema:"default=false"`

@@ -123,7 +123,7 @@ func (e Environment) validateSystem(problems *problem.List) {
 	if family, _, _ := strings.Cut(e.System.InstanceType, "."); gpuFamily.MatchString(family) {
 		problems.Add("system.instanceType", "found %s, which has GPUs; system nodes have none", e.System.InstanceType)
 	}
-	if version := e.Cluster.KubernetesVersion; kubernetesVersion.MatchString(version) &&
+	if version := e.Cluster.KubernetesVersion; e.Cluster.HasVersion() &&
 		(!amiRelease.MatchString(e.System.AMIRelease) || !strings.HasPrefix(e.System.AMIRelease, version+".")) {
 		problems.Add("system.amiRelease", "found %q; pin an AL2023 release for Kubernetes %s, in the form %s.Z-YYYYMMDD (https://github.com/awslabs/amazon-eks-ami/releases)",
 			e.System.AMIRelease, version, version)

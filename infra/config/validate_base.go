@@ -66,7 +66,7 @@ func (c Cluster) validate(problems *problem.List) {
 	if !clusterName.MatchString(c.Name) || len(c.Name) > most {
 		problems.Add("cluster.name", "found %q (%d characters); EKS takes letters, digits, - and _, at most %d", c.Name, len(c.Name), most)
 	}
-	if !kubernetesVersion.MatchString(c.KubernetesVersion) {
+	if !c.HasVersion() {
 		problems.Add("cluster.kubernetesVersion", "found %q; write a minor version, for example %q", c.KubernetesVersion, DefaultKubernetesVersion)
 	}
 	for _, cidr := range c.PublicAccessCIDRs {
@@ -106,10 +106,13 @@ func (c Cluster) validate(problems *problem.List) {
 		problems.Add("cluster.logRetentionDays", "found %d; CloudWatch Logs takes one of %v", c.LogRetentionDays, days)
 	}
 	oneOf("cluster.upgradePolicy", c.UpgradePolicy, []string{"STANDARD", "EXTENDED"}, problems)
-	if kubernetesVersion.MatchString(c.KubernetesVersion) { // otherwise there is no version to pin anything for
+	if c.HasVersion() { // otherwise there is nothing to pin anything for
 		c.validateAddons(problems)
 	}
 }
+
+// HasVersion tells whether the Kubernetes version can be read, so that rules about it are worth asking.
+func (c Cluster) HasVersion() bool { return kubernetesVersion.MatchString(c.KubernetesVersion) }
 
 // validateAddons: only the default version has defaults, and a guess for another would be a pin that nobody has seen work.
 func (c Cluster) validateAddons(problems *problem.List) {
