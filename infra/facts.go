@@ -3,6 +3,7 @@ package infra
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -31,6 +32,7 @@ type facts struct {
 	VPCCIDR   string                // of an existing network
 	VPCSubnet map[string]string     // VPC of each subnet of an existing network
 
+	LiveName     string                            // of this stack's cluster, empty when there is none or it cannot be told from others
 	LiveVersion  string                            // of the cluster, empty when there is none or it could not be asked
 	LiveAuto     *bool                             // whether the live cluster runs Auto Mode, nil when there is none or it could not be asked
 	LiveAutoRole string                            // ARN of the node role in the live cluster's settings, kept there when Auto Mode goes off
@@ -90,6 +92,16 @@ func pinnedImages(env config.Environment, f facts) (images []pinnedImage) {
 		}
 	}
 	return images
+}
+
+// liveNames are the clusters that may be this stack's: the one of its name, or with a unique suffix every one of that name and some
+// suffix, since which is this stack's is not known before the program has run.
+func liveNames(all []string, c config.Cluster) (names []string) {
+	own := regexp.MustCompile("^" + regexp.QuoteMeta(c.Name) + "$")
+	if c.UniqueSuffix {
+		own = regexp.MustCompile("^" + regexp.QuoteMeta(c.Name) + "-[a-z0-9]{6}$")
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !own.MatchString(name) })
 }
 
 // handedOver are the pools, the general one included, whose NodePools GitOps can take over.

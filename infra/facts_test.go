@@ -138,3 +138,12 @@ func TestOnlyPoolsWithNodePoolsAreHandedOver(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+func TestLiveClusterIsFoundByItsNameOrItsNameWithASuffix(t *testing.T) {
+	all := []string{"headroom-dev", "headroom-dev-ab12cd", "headroom-dev-staging", "headroom-dev2-ab12cd"}
+	for suffix, want := range map[bool]string{false: "headroom-dev", true: "headroom-dev-ab12cd"} {
+		if got := liveNames(all, config.Cluster{Name: "headroom-dev", UniqueSuffix: suffix}); !slices.Equal(got, []string{want}) {
+			t.Errorf("with suffix %v: %q", suffix, got)
+		}
+	}
+}

@@ -190,22 +190,26 @@ func askQuotas(ctx *pulumi.Context, env config.Environment, f *facts, provider p
 
 // askLiveCluster looks before it asks: a lookup of what is absent is an error, and an error must not read as absence.
 func askLiveCluster(ctx *pulumi.Context, env config.Environment, f *facts, provider pulumi.InvokeOption) {
-	if env.Cluster.UniqueSuffix {
-		return // the name is not known before the program has run
-	}
 	clusters, err := eks.GetClusters(ctx, provider)
 	if err != nil {
 		f.unguarded("clusters of the account", err)
 		return
 	}
-	if !slices.Contains(clusters.Names, env.Cluster.Name) {
+	names := liveNames(clusters.Names, env.Cluster)
+	if len(names) != 1 {
+		if len(names) > 1 {
+			f.Unknown = append(f.Unknown, fmt.Sprintf("which of the clusters %s is this stack's; what runs in it is not compared with the configuration",
+				strings.Join(names, ", ")))
+		}
 		return
 	}
-	cluster, err := eks.LookupCluster(ctx, &eks.LookupClusterArgs{Name: env.Cluster.Name}, provider)
+	name := names[0]
+	cluster, err := eks.LookupCluster(ctx, &eks.LookupClusterArgs{Name: name}, provider)
 	if err != nil {
-		f.unguarded("cluster "+env.Cluster.Name, err)
+		f.unguarded("cluster "+name, err)
 		return
 	}
+	f.LiveName = name
 	f.LiveVersion = cluster.Version
 	auto := false
 	for _, c := range cluster.ComputeConfigs {
@@ -215,21 +219,25 @@ func askLiveCluster(ctx *pulumi.Context, env config.Environment, f *facts, provi
 	if !env.Uses(pool.ClusterAutoscaler) {
 		return
 	}
-	groups, err := eks.GetNodeGroups(ctx, &eks.GetNodeGroupsArgs{ClusterName: env.Cluster.Name}, provider)
+	groups, err := eks.GetNodeGroups(ctx, &eks.GetNodeGroupsArgs{ClusterName: name}, provider)
 	if err != nil {
-		f.unguarded("node groups of "+env.Cluster.Name, err)
+		f.unguarded("node groups of "+name, err)
 		return
 	}
-	for _, name := range groups.Names {
-		group, err := eks.LookupNodeGroup(ctx, &eks.LookupNodeGroupArgs{ClusterName: env.Cluster.Name, NodeGroupName: name}, provider)
-		if err != nil || len(group.ScalingConfigs) == 0 {
-			f.unguarded("node group "+name, err)
-			continue
-		}
-		s := group.ScalingConfigs[0]
-		f.LiveGroups[name] = clusterautoscaler.Live{
-			Exists: true, Updating: group.Status == "UPDATING", Min: s.MinSize, Max: s.MaxSize, Desired: s.DesiredSize,
-		}
+	for _, group := range groups.Names {
+		askLiveGroup(ctx, f, name, group, provider)
+	}
+}
+
+func askLiveGroup(ctx *pulumi.Context, f *facts, cluster, name string, provider pulumi.InvokeOption) {
+	group, err := eks.LookupNodeGroup(ctx, &eks.LookupNodeGroupArgs{ClusterName: cluster, NodeGroupName: name}, provider)
+	if err != nil || len(group.ScalingConfigs) == 0 {
+		f.unguarded("node group "+name, err)
+		return
+	}
+	s := group.ScalingConfigs[0]
+	f.LiveGroups[name] = clusterautoscaler.Live{
+		Exists: true, Updating: group.Status == "UPDATING", Min: s.MinSize, Max: s.MaxSize, Desired: s.DesiredSize,
 	}
 }
 
@@ -268,12 +276,12 @@ func askSpotRole(ctx *pulumi.Context, env config.Environment, f *facts, provider
 
 // askLiveNodes counts what runs before pools are handed over, since handing over the wrong way deletes it.
 func askLiveNodes(ctx *pulumi.Context, env config.Environment, f *facts, provider pulumi.InvokeOption) {
-	if env.GitOps.NodePools != "manifests" || env.GitOps.Applied || f.LiveVersion == "" {
+	if env.GitOps.NodePools != "manifests" || env.GitOps.Applied || f.LiveName == "" {
 		return
 	}
 	for _, name := range handedOver(env) {
 		answer, err := ec2.GetInstances(ctx, &ec2.GetInstancesArgs{
-			InstanceTags: pool.InstanceTags(env.Cluster.Name, name), InstanceStateNames: []string{"running"},
+			InstanceTags: pool.InstanceTags(f.LiveName, name), InstanceStateNames: []string{"running"},
 		}, provider)
 		if err != nil {
 			f.unguarded("running nodes of pool "+name, err)
