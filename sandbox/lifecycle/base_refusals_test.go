@@ -47,7 +47,7 @@ func TestWhatIsRefusedChangesNothing(t *testing.T) {
 		e.settled()
 	})
 	for live, want := range map[string]string{"1.37": "below the cluster", "1.34": "more than one minor"} {
-		e.step("version 1.36 is refused on a live cluster of "+live, func() { // field fault BR-64
+		e.step("version 1.36 is refused on a live cluster of "+live, func() {
 			e.liveVersion(live)
 			e.untouched(e.Up, "1.36", live, want)
 		})

@@ -17,7 +17,7 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-// Field fault BR-87: moving a live pool to GitOps must not delete it.
+// Moving a live pool to GitOps must not delete it.
 func TestALivePoolMovesToGitOpsWithItsNodes(t *testing.T) {
 	e := start(t, stackFile(
 		"gitOps: {nodePools: apply}",

@@ -81,7 +81,7 @@ func TestStagingThroughItsLife(t *testing.T) {
 		e.configure("maxNodeCount: 4", "maxNodeCount: 5")
 		e.changed(map[string]string{"pool-gpu-l4-pool NodePool": "update"}, "spec")
 	})
-	e.step("a pool of claims is refused without the switch that lets Karpenter start it", func() { // field fault BR-23
+	e.step("a pool of claims is refused without the switch that lets Karpenter start it", func() { // field fault BR-12
 		e.configure("enableDRA: true", "enableDRA: false")
 		e.untouched(e.Up, "gpu-l4-claims", "enableDRA")
 		e.configure("enableDRA: false", "enableDRA: true")
