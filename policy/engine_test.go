@@ -2,19 +2,17 @@ package main
 
 import (
 	"context"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/headroom-eks/headroom/sandbox/run"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
-
-var cli = flag.String("pulumi", "pulumi", "the Pulumi CLI, for the test on the real engine")
 
 type anyComponent struct{ pulumi.ResourceState }
 
@@ -47,9 +45,13 @@ func graphProgram(records []record) pulumi.RunFunc {
 
 // The real CLI and engine, file backend, the built pack with an environment's config. What the sandbox's own test adds is the program.
 func TestBuiltPackFailsAPreviewOfTheRealEngine(t *testing.T) {
-	path, err := exec.LookPath(*cli)
+	root, err := filepath.Abs("..")
 	if err != nil {
-		t.Skipf("no Pulumi CLI (%v): put it on PATH, or go test ./policy -args -pulumi <path>", err)
+		t.Fatal(err)
+	}
+	tools, err := run.FindTools(context.Background(), root, os.Stderr)
+	if err != nil {
+		t.Fatalf("the engine is needed and could not be had: %v", err)
 	}
 	pack := filepath.Join(t.TempDir(), "policy")
 	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-w -s", "-o", pack, ".").CombinedOutput(); err != nil {
@@ -59,10 +61,7 @@ func TestBuiltPackFailsAPreviewOfTheRealEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	directory, err := filepath.Abs(filepath.Dir(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	directory := filepath.Dir(tools.CLI)
 	for key, v := range map[string]string{
 		"PATH": directory + string(os.PathListSeparator) + os.Getenv("PATH"), "PULUMI_BACKEND_URL": "file://" + filepath.ToSlash(t.TempDir()),
 		"PULUMI_HOME": t.TempDir(), "PULUMI_CONFIG_PASSPHRASE": "test", "PULUMI_SKIP_UPDATE_CHECK": "true",

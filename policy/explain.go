@@ -63,7 +63,7 @@ With plain Pulumi:
   inputs where a preview knows no outputs. Their settings stand in the same file: the pack hands them over, which its SDK does not.
 - **Charts** show policies neither version nor values, only the objects they render; before the cluster exists, not even those.
 - **What no policy can see** is the operation: that a resource is replaced, or what it was before. ` + "`policy/cmd/plancheck`" + ` reads that from
-  ` + "`pulumi preview --json`" + `; see [ci.md](ci.md).
+  ` + "`pulumi preview --event-log`" + `; see [ci.md](ci.md).
 `
 
 const explainFoot = `

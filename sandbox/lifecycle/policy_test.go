@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/headroom-eks/headroom/sandbox/run"
 	"github.com/headroom-eks/headroom/sandbox/world"
@@ -147,23 +146,4 @@ func TestSandboxCommandExitsNonZeroOnAViolation(t *testing.T) {
 	if code == 0 || !strings.Contains(out, "cluster-endpoint-closed") {
 		t.Errorf("exit %d for an API open to the world:\n%s", code, out)
 	}
-}
-
-// What the pack adds is reported, not asserted: two cores that run other tests beside it tell no truth to a tenth.
-func TestWhatThePackAddsToAPreview(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a measurement")
-	}
-	bare, packed := open(t, shipped(t, "dev")), open(t, shipped(t, "dev"), withPack(t, "dev"))
-	least := func(e *environment) time.Duration {
-		best := time.Hour
-		for range 3 {
-			began := time.Now()
-			e.preview()
-			best = min(best, time.Since(began))
-		}
-		return best
-	}
-	without, with := least(bare), least(packed)
-	t.Logf("best of three previews: %s without the pack, %s with it, %.0f %% more", without, with, 100*(with-without).Seconds()/without.Seconds())
 }
