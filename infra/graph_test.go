@@ -145,11 +145,15 @@ func run(t *testing.T, stack, stackFile string, change ...func(*world.State) err
 	}
 	now := func() time.Time { return time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC) }
 	err = pulumi.RunErr(func(ctx *pulumi.Context) error {
-		if _, err := awseks.NewCluster(ctx, "inner", &awseks.ClusterArgs{
+		inner, err := awseks.NewCluster(ctx, "inner", &awseks.ClusterArgs{
 			RoleArn: pulumi.String("r"), VpcConfig: &awseks.ClusterVpcConfigArgs{SubnetIds: pulumi.StringArray{}},
-		}); err != nil {
+		})
+		if err != nil {
 			return err
 		}
+		registered := make(chan struct{}) // the program refers to it, and an unregistered one cannot be found
+		inner.ID().ApplyT(func(pulumi.ID) bool { close(registered); return true })
+		<-registered
 		if err := Program(Options{Now: now})(ctx); err != nil {
 			return err
 		}
