@@ -129,7 +129,6 @@ func shapeOf(t *ec2.GetInstanceTypeResult) pool.Shape {
 		InstanceType: t.InstanceType,
 		VCPUs:        t.DefaultVcpus,
 		MemoryMiB:    t.MemorySize,
-		LocalDiskGB:  t.TotalInstanceStorage,
 		MaxENIs:      t.MaximumNetworkInterfaces,
 		IPv4PerENI:   t.MaximumIpv4AddressesPerInterface,
 	}

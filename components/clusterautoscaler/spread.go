@@ -69,12 +69,3 @@ func share(total, parts, i int) int {
 	}
 	return total / parts
 }
-
-// LargestGang is how many nodes a gang that stays in one zone can get, at most: the largest share. It knows nothing of quotas or
-// addresses.
-func LargestGang(shares []ZoneShare) (nodes int) {
-	for _, s := range shares {
-		nodes = max(nodes, s.Max)
-	}
-	return nodes
-}

@@ -36,18 +36,6 @@ const (
 	minBits, maxBits = 16, 21
 )
 
-// reservedAddresses of each subnet belong to AWS: the first four and the last.
-// https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html
-const reservedAddresses = 5
-
-// Usable addresses of a subnet that has nothing in it.
-func Usable(cidr netip.Prefix) int {
-	if !cidr.Addr().Is4() {
-		return 0
-	}
-	return max(0, 1<<(32-cidr.Bits())-reservedAddresses)
-}
-
 // Zone of a region. Its name means another zone in another account, its ID does not.
 type Zone struct {
 	Name string // for example "us-west-2a"

@@ -85,20 +85,15 @@ func InstanceTags(cluster, pool string) map[string]string {
 
 // Shape is what one node of a pool is made of, as EC2 describes its instance type.
 type Shape struct {
-	InstanceType   string
-	VCPUs          int
-	MemoryMiB      int
-	GPUs           int
-	GPUModel       string // as EC2 names it, for example "L4"
-	GPUMemoryMiB   int    // of one GPU
-	Architecture   string // "x86_64" or "arm64"
-	LocalDiskGB    int    // instance store, 0 when there is none
-	MaxENIs        int    // network interfaces
-	IPv4PerENI     int    // addresses on each interface
-	CurrentFamily  bool   // EC2 still counts the type as a current generation
-	SpotSupported  bool
-	BareMetal      bool
-	HypervisorName string
+	InstanceType string
+	VCPUs        int
+	MemoryMiB    int
+	GPUs         int
+	GPUModel     string // as EC2 names it, for example "L4"
+	GPUMemoryMiB int    // of one GPU
+	Architecture string // "x86_64" or "arm64"
+	MaxENIs      int    // network interfaces
+	IPv4PerENI   int    // addresses on each interface
 }
 
 // Tolerations that let a pod run on nodes with any of the given taints, without repeats.
