@@ -1,7 +1,7 @@
 // Command sandbox runs the project's program on the real Pulumi engine against a simulated AWS account on this machine: no account, no
 // network, nothing real is touched.
 //
-//	sandbox [-C dir] [-env dev] preview | up | refresh | down | table
+//	sandbox [-C dir] [-env dev] preview | up | refresh | down | table | tools
 //	sandbox [-C dir] [-env dev] act scale|quota|empty-zone|fill-zone|interrupt|bounds|deny|allow|leftovers|remove ...
 package main
 
@@ -28,6 +28,7 @@ const usage = `sandbox: the real Pulumi engine, the project's program, and a sim
   sandbox [flags] refresh            read the account into the state
   sandbox [flags] down               destroy everything
   sandbox [flags] table              show the capacity table of the last update
+  sandbox [flags] tools              build what the others need, and stop
   sandbox [flags] act <act> ...      change the account behind the program's back:
 %s
 Flags:
@@ -41,10 +42,6 @@ type command struct {
 }
 
 func main() {
-	if err := run.RefuseReal(os.Environ()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
-	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
 	c := command{out: os.Stdout}
@@ -67,6 +64,12 @@ func main() {
 		flags.Usage()
 		os.Exit(2)
 	}
+	if flags.Arg(0) != "tools" { // building touches no account
+		if err := run.RefuseReal(os.Environ()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+	}
 	if err := c.run(ctx, flags.Arg(0), flags.Args()[1:]); err != nil {
 		fmt.Fprintf(os.Stderr, "\n%v\n", err)
 		os.Exit(1)
@@ -74,6 +77,17 @@ func main() {
 }
 
 func (c command) run(ctx context.Context, name string, args []string) error {
+	if name == "tools" {
+		root, err := run.ModuleRoot(c.project)
+		if err != nil {
+			return err
+		}
+		tools, err := run.FindTools(ctx, root, c.out)
+		if err == nil {
+			fmt.Fprintf(c.out, "the engine is %s\n", tools.CLI)
+		}
+		return err
+	}
 	if name == "act" {
 		w, err := world.Open(filepath.Join(c.home(), "world.json"))
 		if err != nil {
