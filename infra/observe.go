@@ -14,8 +14,7 @@ import (
 // parallelQuestions bounds how many EC2 calls are under way at once; EC2 throttles an account that asks more.
 const parallelQuestions = 8
 
-// nodeGroupTag is what EKS puts on the instances of a managed group.
-// https://docs.aws.amazon.com/eks/latest/userguide/eks-using-tags.html
+// nodeGroupTag is what EKS puts on the instances of a managed group, whatever else is tagged: https://github.com/eksctl-io/eksctl/issues/2607
 const nodeGroupTag = "eks:nodegroup-name"
 
 // observed is a pool whose instances are to be counted.
