@@ -147,3 +147,20 @@ func TestLiveClusterIsFoundByItsNameOrItsNameWithASuffix(t *testing.T) {
 		}
 	}
 }
+
+func TestReplacementOfAGroupWithNodesIsSaidBeforehand(t *testing.T) {
+	env := configured(t, `, "pools": [{"name": "gpu", "scaler": "fixed", "instanceTypes": ["g6.xlarge"], "nodeCount": 1}, {"name": "gpu-l4", "scaler": "fixed", "instanceTypes": ["g6.xlarge"], "nodeCount": 2}]`)
+	f := answers()
+	for _, p := range env.Pools {
+		decided, _ := groups("", p, env, f)
+		f.LiveGroups[decided[0].Args.Name()] = clusterautoscaler.Live{Exists: true, Desired: *p.NodeCount}
+	}
+	if warning := replaced(env, f); warning != "" {
+		t.Errorf("nothing changes, and it says %q", warning)
+	}
+	f.Offerings["g6.xlarge"] = []string{"us-west-2b"}
+	warning := replaced(env, f)
+	if !strings.Contains(warning, "(1 nodes), gpu-l4-") || strings.Count(warning, "nodes)") != 2 {
+		t.Errorf("warning %q", warning)
+	}
+}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/headroom-eks/headroom/components/clusterautoscaler"
 	"github.com/headroom-eks/headroom/components/network"
@@ -80,6 +82,37 @@ func groups(at string, p config.Pool, env config.Environment, f facts) (out []gr
 		out = append(out, group{Args: args, Say: desired.Say})
 	}
 	return out, problems
+}
+
+// replaced says which managed groups with nodes the update will replace. EKS can change neither the instance types nor the subnets of a
+// group, and the subnets follow from where EC2 offers the types today, so this can happen without a change of the configuration.
+func replaced(env config.Environment, f facts) (warning string) {
+	zones := make([]string, 0, len(f.ZoneIDs))
+	for zone := range f.ZoneIDs {
+		zones = append(zones, regexp.QuoteMeta(zone))
+	}
+	var going []string
+	for _, p := range env.Pools {
+		if !p.Scaler.ManagedGroup() {
+			continue
+		}
+		decided, _ := groups("", p, env, f) // judge reports its problems
+		var planned []string
+		for _, g := range decided {
+			planned = append(planned, g.Args.Name())
+		}
+		own := regexp.MustCompile("^" + regexp.QuoteMeta(p.Name) + "(-(" + strings.Join(zones, "|") + "))?-[0-9a-f]{8}$")
+		for _, name := range slices.Sorted(maps.Keys(f.LiveGroups)) {
+			if live := f.LiveGroups[name]; own.MatchString(name) && live.Desired > 0 && !slices.Contains(planned, name) {
+				going = append(going, fmt.Sprintf("%s (%d nodes)", name, live.Desired))
+			}
+		}
+	}
+	if len(going) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("this update replaces node groups that have nodes, which are drained when the new ones are there: %s. What a group is made of "+
+		"has changed: its instance types, its capacity type, or the zones that offer them. Name the pool's zones to keep it where it is", strings.Join(going, ", "))
 }
 
 // judgeGroups reports what a pool's managed groups cannot be.

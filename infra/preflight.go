@@ -215,7 +215,7 @@ func askLiveCluster(ctx *pulumi.Context, env config.Environment, f *facts, provi
 		auto, f.LiveAutoRole = c.Enabled, c.NodeRoleArn
 	}
 	f.LiveAuto = &auto
-	if !env.Uses(pool.ClusterAutoscaler) {
+	if !env.Uses(pool.ClusterAutoscaler) && !env.Uses(pool.Fixed) {
 		return
 	}
 	groups, err := eks.GetNodeGroups(ctx, &eks.GetNodeGroupsArgs{ClusterName: name}, provider)

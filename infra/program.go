@@ -54,7 +54,7 @@ func Program(o Options) pulumi.RunFunc {
 				return err
 			}
 		}
-		for _, warning := range []string{lockedOut(env, f), fragmentable(env, f)} {
+		for _, warning := range []string{lockedOut(env, f), fragmentable(env, f), replaced(env, f)} {
 			if warning == "" {
 				continue
 			}
