@@ -1,6 +1,8 @@
 package pool_test
 
 import (
+	"flag"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +10,15 @@ import (
 	"github.com/headroom-eks/headroom/components/pool"
 	"pgregory.net/rapid"
 )
+
+// TestMain draws more cases than rapid's default of 100, in which two scalers that may share a cluster can be missing; -rapid.checks still
+// decides.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "1000"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // pod is what decides on which pools it may run.
 type pod struct {
