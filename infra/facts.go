@@ -233,19 +233,14 @@ func judgeAutoMode(env config.Environment, f facts, problems *problem.List) {
 	}
 }
 
-// judgeQuotas refuses nodes that are made at once, without a pod asking, when the quota cannot hold them: the update would fail half-way.
+// judgeQuotas refuses nodes that are still to be made at once, without a pod asking, when the quota cannot hold even them: the update would
+// fail half-way. What runs already is not counted: a quota that was lowered under it removes nothing, and the contract tells of it.
 func judgeQuotas(env config.Environment, f facts, problems *problem.List) {
 	needed, by := map[string]int{}, map[string][]string{}
 	for _, p := range env.Pools {
-		nodes := 0
-		switch {
-		case p.Scaler == pool.Fixed || p.Static:
-			nodes = *p.NodeCount
-		case p.Scaler == pool.ClusterAutoscaler:
-			nodes = *p.MinNodeCount
-		}
 		vcpus := f.Shapes[p.InstanceTypes[0]].VCPUs
 		uses := capacity.QuotaUses(p.InstanceTypes[0], vcpus, p.CapacityTypes)
+		nodes := startingNodes(p, env, f)
 		if nodes == 0 || len(uses) != 1 { // a pool with a choice may take what is left elsewhere
 			continue
 		}
@@ -258,6 +253,20 @@ func judgeQuotas(env config.Environment, f facts, problems *problem.List) {
 				strings.Join(by[code], ", "), needed[code], code, q.VCPUs)
 		}
 	}
+}
+
+// startingNodes are those that the update itself has to start for a pool, whatever the pods ask for.
+func startingNodes(p config.Pool, env config.Environment, f facts) (nodes int) {
+	switch {
+	case p.Static && f.LiveName == "": // on a live cluster they may be there already
+		return *p.NodeCount
+	case p.Scaler.ManagedGroup():
+		decided, _ := groups("", p, env, f) // judge reports its problems
+		for _, g := range decided {
+			nodes += max(0, g.Args.Scaling.Min-f.LiveGroups[g.Args.Name()].Desired)
+		}
+	}
+	return nodes
 }
 
 func judgePool(at string, p config.Pool, env config.Environment, f facts, problems *problem.List) {

@@ -164,3 +164,18 @@ func TestReplacementOfAGroupWithNodesIsSaidBeforehand(t *testing.T) {
 		t.Errorf("warning %q", warning)
 	}
 }
+
+func TestAQuotaLoweredUnderWhatRunsRefusesNothing(t *testing.T) {
+	env := configured(t, `, "pools": [{"name": "gpu", "scaler": "fixed", "instanceTypes": ["g6.xlarge"], "nodeCount": 4}]`)
+	f := answers()
+	f.Quotas["L-DB2E81BA"] = quota{VCPUs: 4}
+	if len(judge(env, f).Items()) == 0 {
+		t.Error("four nodes that do not run yet are taken to fit into 4 vCPUs")
+	}
+	decided, _ := groups("", env.Pools[0], env, f)
+	f.LiveName = "headroom-dev"
+	f.LiveGroups[decided[0].Args.Name()] = clusterautoscaler.Live{Exists: true, Min: 4, Max: 4, Desired: 4}
+	if problems := judge(env, f).Items(); len(problems) > 0 {
+		t.Errorf("problems: %q", problems)
+	}
+}
