@@ -7,23 +7,24 @@ import (
 	"github.com/headroom-eks/headroom/components/pool"
 )
 
-// Allocate computes the document. It is a pure function: the same facts give the same document, in whatever order pools and limits
-// are listed. It never fails; what is unknown or makes no sense (a use of a limit nobody listed, a cost of zero) lowers what is
-// promised and is said in a ceiling.
+// Allocate computes the document. It is a pure function: the same facts give the same document, in whatever order pools
+// and limits are listed. It never fails; what is unknown or makes no sense (a use of a limit nobody listed, a cost of
+// zero) lowers what is promised and is said in a ceiling.
 //
 // How shared limits are divided:
 //
 //  1. Running nodes are charged first, to the limits that count them.
-//  2. Then pools are served once, by priority, then by name. Each is promised the smallest of its own ceilings and of what is left
-//     to it in each kind of shared limit.
-//  3. A pool all of whose numbers are certain is charged what it was promised. Any other pool is charged what its scaler may take,
-//     up to the next ceiling of its own that binds the scaler: one with an unknown ceiling, one that promises less than it may make,
-//     one that is served after such a pool from the same limit.
-//  4. Where a pool may draw from several limits of one kind (zones, on-demand and spot) it is charged in each, because it decides
-//     later; and in units, so that what is left over after whole nodes is not given to the next one.
+//  2. Then pools are served once, by priority, then by name. Each is promised the smallest of its own ceilings and of
+//     what is left to it in each kind of shared limit.
+//  3. A pool all of whose numbers are certain is charged what it was promised. Any other pool is charged what its
+//     scaler may take, up to the next ceiling of its own that binds the scaler: one with an unknown ceiling, one that
+//     promises less than it may make, one that is served after such a pool from the same limit.
+//  4. Where a pool may draw from several limits of one kind (zones, on-demand and spot) it is charged in each, because
+//     it decides later; and in units, so that what is left over after whole nodes is not given to the next one.
 //
-// So the maxima of all pools can be reached together, whichever way the uncertain ones go. Losing a fact never raises a number
-// of any pool, with one exception: where the lost ceiling was below what is realized, what is realized is advertised again.
+// So the maxima of all pools can be reached together, whichever way the uncertain ones go. Losing a fact never raises a
+// number of any pool, with one exception: where the lost ceiling was below what is realized, what is realized is
+// advertised again.
 func Allocate(in Input) Document {
 	claims := make([]*claim, 0, len(in.Pools))
 	ledgers := newLedgers(in)
@@ -36,7 +37,12 @@ func Allocate(in Input) Document {
 	for _, c := range claims {
 		c.chargeRealized()
 	}
-	doc := Document{SchemaVersion: SchemaVersion, Cluster: in.Cluster, Region: in.Region, Pools: make([]Pool, 0, len(claims))}
+	doc := Document{
+		SchemaVersion: SchemaVersion,
+		Cluster:       in.Cluster,
+		Region:        in.Region,
+		Pools:         make([]Pool, 0, len(claims)),
+	}
 	doc.ObservedAt, doc.ValidUntil = validity(in)
 	for _, c := range claims {
 		c.serve()
@@ -97,7 +103,10 @@ func newClaim(f *PoolFacts, ledgers map[string]*ledger) *claim {
 		s.running = f.Realized.count(use.matches)
 		switch {
 		case s.ledger == nil:
-			s.unknown, s.ledger = "limit "+use.Limit+" was not observed", &ledger{SharedLimit: SharedLimit{Key: use.Limit, Kind: Unknown}}
+			s.unknown, s.ledger = "limit "+use.Limit+" was not observed", &ledger{SharedLimit: SharedLimit{
+				Key:  use.Limit,
+				Kind: Unknown,
+			}}
 		case s.ledger.unknown != "":
 			s.unknown = s.ledger.unknown
 		case use.CostPerNode <= 0:
@@ -136,7 +145,13 @@ func (c *claim) addOwnCeilings() {
 	for _, b := range bounds {
 		if b.Unknown != "" {
 			c.unknown = true
-			c.ceilings = append(c.ceilings, Ceiling{Kind: Unknown, Of: b.Kind, Nodes: c.realized, Code: b.Code, Detail: unknownDetail(b.Kind, b.Unknown)})
+			c.ceilings = append(c.ceilings, Ceiling{
+				Kind:   Unknown,
+				Of:     b.Kind,
+				Nodes:  c.realized,
+				Code:   b.Code,
+				Detail: unknownDetail(b.Kind, b.Unknown),
+			})
 			continue
 		}
 		nodes := min(max(b.Nodes, 0), noBound)
@@ -196,8 +211,9 @@ func (c *claim) smallest() int {
 
 // chargeGrowth takes out of each limit what the pool may still take of it.
 //
-// What the pool is charged in one limit depends on what another limit gave it only if all of that is certain, and if it was
-// promised all that its scaler may take. Otherwise a pool behind it would gain when a fact is lost, or lose when quota is added.
+// What the pool is charged in one limit depends on what another limit gave it only if all of that is certain, and if it
+// was promised all that its scaler may take. Otherwise a pool behind it would gain when a fact is lost, or lose when
+// quota is added.
 func (c *claim) chargeGrowth(own int, uncertain bool) {
 	want := c.reach
 	if !uncertain && own == c.reach {
@@ -215,8 +231,9 @@ func (c *claim) chargeGrowth(own int, uncertain bool) {
 
 // sharedCeiling is what the limits of one kind give the pool together.
 //
-// A limit that could not be determined adds nothing; whatever else, the pool has its realized nodes. Realized nodes outside every
-// alternative (a zone the pool has left) still stand beside free addresses, but are no part of what a quota gives.
+// A limit that could not be determined adds nothing; whatever else, the pool has its realized nodes. Realized nodes
+// outside every alternative (a zone the pool has left) still stand beside free addresses, but are no part of what a
+// quota gives.
 func (c *claim) sharedCeiling(k kindUse) Ceiling {
 	nodes := c.part(k, func(Use) bool { return true }, c.realized)
 	out := Ceiling{Kind: k.kind, Nodes: nodes, Code: codes(k.shares), Detail: c.sharesDetail(k)}

@@ -10,7 +10,11 @@ import (
 
 // thousand pools that all share two quotas and three zones.
 func thousand() Input {
-	in := Input{Now: nine, ValidFor: time.Hour, Limits: []SharedLimit{Quotas[0].Limit(9000, 100), Quotas[1].Limit(7000, 0)}}
+	in := Input{
+		Now:      nine,
+		ValidFor: time.Hour,
+		Limits:   []SharedLimit{Quotas[0].Limit(9000, 100), Quotas[1].Limit(7000, 0)},
+	}
 	zones := []string{"us-west-2a", "us-west-2b", "us-west-2c"}
 	for _, zone := range zones {
 		in.Limits = append(in.Limits, FreeAddresses(zone, 40000, 100))

@@ -18,8 +18,9 @@ const (
 	DefaultGroupsPerCluster = 30
 )
 
-// ConfiguredCeiling is what the config allows: the count that applies to the scaler, and every limit divided by what one node
-// takes, rounded down (10 GPUs on 4-GPU nodes are 2 nodes). Static marks a Karpenter pool of a fixed number of nodes.
+// ConfiguredCeiling is what the config allows: the count that applies to the scaler, and every limit divided by what
+// one node takes, rounded down (10 GPUs on 4-GPU nodes are 2 nodes). Static marks a Karpenter pool of a fixed number of
+// nodes.
 //
 // A config that bounds nothing gives an unknown ceiling.
 func ConfiguredCeiling(scaler pool.Scaler, static bool, c Configured, node PerNode) Bound {
@@ -61,8 +62,8 @@ func ConfiguredCeiling(scaler pool.Scaler, static bool, c Configured, node PerNo
 	return bound
 }
 
-// SurgeNodes is how many nodes are kept back from others for a scaler that checks its limits with delay: a percentage of the pool's
-// maximum, rounded up, or a number of nodes, whichever is more.
+// SurgeNodes is how many nodes are kept back from others for a scaler that checks its limits with delay: a percentage
+// of the pool's maximum, rounded up, or a number of nodes, whichever is more.
 func SurgeNodes(maximum, percent, nodes int) int {
 	return max((max(maximum, 0)*max(percent, 0)+99)/100, nodes, 0)
 }
@@ -79,7 +80,8 @@ func NodeGroupsFit(groups, quota int) error {
 	if groups <= quota {
 		return nil
 	}
-	return fmt.Errorf("%d managed node groups are more than the quota of %d (%s); merge pools or ask for more", groups, quota, GroupsPerClusterCode)
+	return fmt.Errorf("%d managed node groups are more than the quota of %d (%s); merge pools or ask for more", groups,
+		quota, GroupsPerClusterCode)
 }
 
 // NotAppliedCeiling is for a pool whose objects are left to someone else and not yet confirmed to be there.
@@ -94,8 +96,8 @@ type ReservationFacts struct {
 	// Count of instances and End as the config has them. A zero End means that the reservation does not end.
 	Count int
 	End   time.Time
-	// Checked tells that the reservation itself was asked for. Then either CheckError says why it could not be read, or the
-	// rest holds what it says.
+	// Checked tells that the reservation itself was asked for. Then either CheckError says why it could not be read, or
+	// the rest holds what it says.
 	Checked    bool
 	CheckError string
 	// Active tells whether it can be used now.
@@ -106,10 +108,16 @@ type ReservationFacts struct {
 	EndsAt time.Time
 }
 
-// ReservationCeiling bounds a pool that can only use its reservation. The smaller count and the earlier end hold. It is no ceiling
-// of a pool that may buy on-demand or spot beside it.
+// ReservationCeiling bounds a pool that can only use its reservation. The smaller count and the earlier end hold. It is
+// no ceiling of a pool that may buy on-demand or spot beside it.
 func ReservationCeiling(r ReservationFacts, now time.Time) Bound {
-	b := Bound{Kind: Reservation, Nodes: max(r.Count, 0), Code: r.ID, Until: r.End, Detail: fmt.Sprintf("%d instances by config", r.Count)}
+	b := Bound{
+		Kind:   Reservation,
+		Nodes:  max(r.Count, 0),
+		Code:   r.ID,
+		Until:  r.End,
+		Detail: fmt.Sprintf("%d instances by config", r.Count),
+	}
 	if r.Checked && r.CheckError != "" {
 		b.Unknown = "the reservation could not be read: " + r.CheckError
 		return b
@@ -151,7 +159,8 @@ var Quotas = []Quota{
 	{"L-7212CCBC", pool.Spot, []string{"p"}},
 }
 
-// QuotaFor is the quota that counts an instance type bought this way. Reserved instances were counted when they were reserved.
+// QuotaFor is the quota that counts an instance type bought this way. Reserved instances were counted when they were
+// reserved.
 func QuotaFor(instanceType string, capacityType pool.CapacityType) (Quota, bool) {
 	family := instanceType
 	if i := strings.IndexAny(instanceType, "0123456789"); i >= 0 {
@@ -167,7 +176,8 @@ func QuotaFor(instanceType string, capacityType pool.CapacityType) (Quota, bool)
 	return Quota{}, false
 }
 
-// Limit is the quota as a shared limit: its value, rounded down, less the vCPUs that others in the account use or may use.
+// Limit is the quota as a shared limit: its value, rounded down, less the vCPUs that others in the account use or may
+// use.
 func (q Quota) Limit(value float64, reserve int) SharedLimit {
 	l := q.limit()
 	if math.IsNaN(value) {
@@ -191,8 +201,8 @@ func (q Quota) limit() SharedLimit {
 	return SharedLimit{Key: q.Code, Kind: VCPUQuota, Unit: "vCPUs", Code: q.Code}
 }
 
-// QuotaUses lists the quotas that a pool's nodes draw from, one for each way it may buy them. A way that no known quota counts is
-// left out, which makes the ceiling smaller, not larger.
+// QuotaUses lists the quotas that a pool's nodes draw from, one for each way it may buy them. A way that no known quota
+// counts is left out, which makes the ceiling smaller, not larger.
 func QuotaUses(instanceType string, vcpus int, types []pool.CapacityType) (uses []Use) {
 	for _, t := range types {
 		if q, found := QuotaFor(instanceType, t); found {

@@ -19,15 +19,32 @@ func TestConfiguredCeiling(t *testing.T) {
 		node   PerNode
 		want   int // -1: unknown
 	}{
-		{"a fixed pool's count is nodeCount, its bounds have no effect", pool.Fixed, false, Configured{NodeCount: ptr(1), MinNodeCount: ptr(0), MaxNodeCount: ptr(4)}, l4, 1},
-		{"a cluster-autoscaler pool's is maxNodeCount", pool.ClusterAutoscaler, false, Configured{NodeCount: ptr(1), MaxNodeCount: ptr(4)}, l4, 4},
+		{"a fixed pool's count is nodeCount, its bounds have no effect", pool.Fixed, false, Configured{
+			NodeCount:    ptr(1),
+			MinNodeCount: ptr(0),
+			MaxNodeCount: ptr(4),
+		}, l4, 1},
+		{"a cluster-autoscaler pool's is maxNodeCount", pool.ClusterAutoscaler, false, Configured{
+			NodeCount:    ptr(1),
+			MaxNodeCount: ptr(4),
+		}, l4, 4},
 		{"without a maximum it is nodeCount", pool.ClusterAutoscaler, false, Configured{NodeCount: ptr(2)}, l4, 2},
-		{"a static Karpenter pool's is nodeCount", pool.Karpenter, true, Configured{NodeCount: ptr(3), MaxNodeCount: ptr(9)}, l4, 3},
-		{"the smallest limit holds", pool.Karpenter, false, Configured{MaxNodeCount: ptr(9), Limits: &Limits{VCPUs: 16, MemoryMiB: 49152 + 16383, GPUs: 4}}, l4, 3},
+		{"a static Karpenter pool's is nodeCount", pool.Karpenter, true,
+			Configured{NodeCount: ptr(3), MaxNodeCount: ptr(9)}, l4, 3},
+		{"the smallest limit holds", pool.Karpenter, false, Configured{
+			MaxNodeCount: ptr(9),
+			Limits:       &Limits{VCPUs: 16, MemoryMiB: 49152 + 16383, GPUs: 4},
+		}, l4, 3},
 		{"ten GPUs on 4-GPU nodes are two", pool.AutoMode, false, Configured{Limits: &Limits{GPUs: 10}}, quad, 2},
 		{"a limit below one node is none", pool.Karpenter, false, Configured{Limits: &Limits{VCPUs: 40}}, quad, 0},
-		{"a limit on GPUs holds no node without any", pool.Karpenter, false, Configured{MaxNodeCount: ptr(5), Limits: &Limits{GPUs: 1}}, PerNode{VCPUs: 2}, 5},
-		{"a limit of unknown weight is unknown", pool.Karpenter, false, Configured{MaxNodeCount: ptr(5), Limits: &Limits{VCPUs: 8}}, PerNode{}, -1},
+		{"a limit on GPUs holds no node without any", pool.Karpenter, false, Configured{
+			MaxNodeCount: ptr(5),
+			Limits:       &Limits{GPUs: 1},
+		}, PerNode{VCPUs: 2}, 5},
+		{"a limit of unknown weight is unknown", pool.Karpenter, false, Configured{
+			MaxNodeCount: ptr(5),
+			Limits:       &Limits{VCPUs: 8},
+		}, PerNode{}, -1},
 		{"no bound at all is unknown", pool.Karpenter, false, Configured{}, l4, -1},
 	} {
 		got := ConfiguredCeiling(c.scaler, c.static, c.config, c.node)
@@ -47,23 +64,107 @@ func TestWakeTable(t *testing.T) {
 	}{
 		{"Karpenter, plugin", WakeFacts{Scaler: pool.Karpenter, DeviceMode: pool.Plugin}, true, ""},
 		{"Karpenter, no GPUs", WakeFacts{Scaler: pool.Karpenter}, true, ""},
-		{"Karpenter 1.15, DRA on", WakeFacts{Scaler: pool.Karpenter, DeviceMode: pool.DRA, ScalerVersion: "1.15.0", KubernetesVersion: "1.34", DRAEnabled: true}, true, ""},
-		{"Karpenter 1.15, DRA on, leading v", WakeFacts{Scaler: pool.Karpenter, DeviceMode: pool.DRA, ScalerVersion: "v1.15.2", KubernetesVersion: "1.36", DRAEnabled: true}, true, ""},
-		{"Karpenter 1.15, DRA off (field fault BR-12)", WakeFacts{Scaler: pool.Karpenter, DeviceMode: pool.DRA, ScalerVersion: "1.15.0", KubernetesVersion: "1.36", Realized: one}, false, "bound"},
-		{"Karpenter 1.14, DRA on", WakeFacts{Scaler: pool.Karpenter, DeviceMode: pool.DRA, ScalerVersion: "1.14.1", KubernetesVersion: "1.36", DRAEnabled: true}, false, "bound"},
-		{"Karpenter 1.9 is before 1.15", WakeFacts{Scaler: pool.Karpenter, DeviceMode: pool.DRA, ScalerVersion: "1.9.0", KubernetesVersion: "1.36", DRAEnabled: true}, false, "bound"},
-		{"Karpenter, DRA, Kubernetes 1.33", WakeFacts{Scaler: pool.Karpenter, DeviceMode: pool.DRA, ScalerVersion: "1.15.0", KubernetesVersion: "1.33", DRAEnabled: true}, false, "bound"},
-		{"Karpenter, DRA, version unknown", WakeFacts{Scaler: pool.Karpenter, DeviceMode: pool.DRA, KubernetesVersion: "1.36", DRAEnabled: true}, false, "unknown"},
-		{"static Karpenter needs no switch", WakeFacts{Scaler: pool.Karpenter, Static: true, DeviceMode: pool.DRA, ScalerVersion: "1.14.0"}, true, ""},
-		{"Auto Mode, plugin", WakeFacts{Scaler: pool.AutoMode, DeviceMode: pool.Plugin, KubernetesVersion: "1.33"}, true, ""},
-		{"Auto Mode, DRA, 1.36", WakeFacts{Scaler: pool.AutoMode, DeviceMode: pool.DRA, KubernetesVersion: "1.36"}, true, ""},
-		{"Auto Mode, DRA, 1.35", WakeFacts{Scaler: pool.AutoMode, DeviceMode: pool.DRA, KubernetesVersion: "1.35"}, false, "bound"},
+		{"Karpenter 1.15, DRA on", WakeFacts{
+			Scaler:            pool.Karpenter,
+			DeviceMode:        pool.DRA,
+			ScalerVersion:     "1.15.0",
+			KubernetesVersion: "1.34",
+			DRAEnabled:        true,
+		}, true, ""},
+		{"Karpenter 1.15, DRA on, leading v", WakeFacts{
+			Scaler:            pool.Karpenter,
+			DeviceMode:        pool.DRA,
+			ScalerVersion:     "v1.15.2",
+			KubernetesVersion: "1.36",
+			DRAEnabled:        true,
+		}, true, ""},
+		{"Karpenter 1.15, DRA off (field fault BR-12)", WakeFacts{
+			Scaler:            pool.Karpenter,
+			DeviceMode:        pool.DRA,
+			ScalerVersion:     "1.15.0",
+			KubernetesVersion: "1.36",
+			Realized:          one,
+		}, false, "bound"},
+		{"Karpenter 1.14, DRA on", WakeFacts{
+			Scaler:            pool.Karpenter,
+			DeviceMode:        pool.DRA,
+			ScalerVersion:     "1.14.1",
+			KubernetesVersion: "1.36",
+			DRAEnabled:        true,
+		}, false, "bound"},
+		{"Karpenter 1.9 is before 1.15", WakeFacts{
+			Scaler:            pool.Karpenter,
+			DeviceMode:        pool.DRA,
+			ScalerVersion:     "1.9.0",
+			KubernetesVersion: "1.36",
+			DRAEnabled:        true,
+		}, false, "bound"},
+		{"Karpenter, DRA, Kubernetes 1.33", WakeFacts{
+			Scaler:            pool.Karpenter,
+			DeviceMode:        pool.DRA,
+			ScalerVersion:     "1.15.0",
+			KubernetesVersion: "1.33",
+			DRAEnabled:        true,
+		}, false, "bound"},
+		{"Karpenter, DRA, version unknown", WakeFacts{
+			Scaler:            pool.Karpenter,
+			DeviceMode:        pool.DRA,
+			KubernetesVersion: "1.36",
+			DRAEnabled:        true,
+		}, false, "unknown"},
+		{"static Karpenter needs no switch", WakeFacts{
+			Scaler:        pool.Karpenter,
+			Static:        true,
+			DeviceMode:    pool.DRA,
+			ScalerVersion: "1.14.0",
+		}, true, ""},
+		{"Auto Mode, plugin", WakeFacts{
+			Scaler:            pool.AutoMode,
+			DeviceMode:        pool.Plugin,
+			KubernetesVersion: "1.33",
+		}, true, ""},
+		{"Auto Mode, DRA, 1.36", WakeFacts{
+			Scaler:            pool.AutoMode,
+			DeviceMode:        pool.DRA,
+			KubernetesVersion: "1.36",
+		}, true, ""},
+		{"Auto Mode, DRA, 1.35", WakeFacts{
+			Scaler:            pool.AutoMode,
+			DeviceMode:        pool.DRA,
+			KubernetesVersion: "1.35",
+		}, false, "bound"},
 		{"Auto Mode, DRA, version unknown", WakeFacts{Scaler: pool.AutoMode, DeviceMode: pool.DRA}, false, "unknown"},
 		{"cluster-autoscaler, plugin", WakeFacts{Scaler: pool.ClusterAutoscaler, DeviceMode: pool.Plugin}, true, ""},
-		{"cluster-autoscaler, DRA, one runs and stays", WakeFacts{Scaler: pool.ClusterAutoscaler, DeviceMode: pool.DRA, ScalerVersion: "1.36.1", KubernetesVersion: "1.36", MinNodeCount: 1, Realized: one}, false, ""},
-		{"cluster-autoscaler, DRA, one runs and may go", WakeFacts{Scaler: pool.ClusterAutoscaler, DeviceMode: pool.DRA, ScalerVersion: "1.36.1", KubernetesVersion: "1.36", Realized: one}, false, "bound"},
-		{"cluster-autoscaler, DRA, none runs", WakeFacts{Scaler: pool.ClusterAutoscaler, DeviceMode: pool.DRA, ScalerVersion: "1.36.1", KubernetesVersion: "1.36", MinNodeCount: 1}, false, "bound"},
-		{"cluster-autoscaler 1.34, DRA", WakeFacts{Scaler: pool.ClusterAutoscaler, DeviceMode: pool.DRA, ScalerVersion: "1.34.0", KubernetesVersion: "1.34", MinNodeCount: 1, Realized: one}, false, "bound"},
+		{"cluster-autoscaler, DRA, one runs and stays", WakeFacts{
+			Scaler:            pool.ClusterAutoscaler,
+			DeviceMode:        pool.DRA,
+			ScalerVersion:     "1.36.1",
+			KubernetesVersion: "1.36",
+			MinNodeCount:      1,
+			Realized:          one,
+		}, false, ""},
+		{"cluster-autoscaler, DRA, one runs and may go", WakeFacts{
+			Scaler:            pool.ClusterAutoscaler,
+			DeviceMode:        pool.DRA,
+			ScalerVersion:     "1.36.1",
+			KubernetesVersion: "1.36",
+			Realized:          one,
+		}, false, "bound"},
+		{"cluster-autoscaler, DRA, none runs", WakeFacts{
+			Scaler:            pool.ClusterAutoscaler,
+			DeviceMode:        pool.DRA,
+			ScalerVersion:     "1.36.1",
+			KubernetesVersion: "1.36",
+			MinNodeCount:      1,
+		}, false, "bound"},
+		{"cluster-autoscaler 1.34, DRA", WakeFacts{
+			Scaler:            pool.ClusterAutoscaler,
+			DeviceMode:        pool.DRA,
+			ScalerVersion:     "1.34.0",
+			KubernetesVersion: "1.34",
+			MinNodeCount:      1,
+			Realized:          one,
+		}, false, "bound"},
 		{"fixed", WakeFacts{Scaler: pool.Fixed, DeviceMode: pool.DRA}, false, ""},
 		{"a scaler nobody knows", WakeFacts{Scaler: "escalator", DeviceMode: pool.DRA}, false, "unknown"},
 	} {
@@ -136,7 +237,8 @@ func TestPoolZones(t *testing.T) {
 	if err != nil || note != "" || !slices.Equal(zones, []string{"a", "b"}) {
 		t.Errorf("%v, %q, %v; want a and b", zones, note, err)
 	}
-	if zones, note, err = PoolZones("g6.xlarge", []string{"a", "b"}, []string{"a", "b"}, []string{"b"}); err != nil || note == "" || !slices.Equal(zones, []string{"b"}) {
+	if zones, note, err = PoolZones("g6.xlarge", []string{"a", "b"}, []string{"a", "b"}, []string{"b"}); err != nil ||
+		note == "" || !slices.Equal(zones, []string{"b"}) {
 		t.Errorf("%v, %q, %v; want b with a warning", zones, note, err)
 	}
 	if zones, _, err = PoolZones("g6.xlarge", []string{"a"}, []string{"b"}, nil); err == nil || zones != nil {
@@ -153,8 +255,10 @@ func TestReservationCeiling(t *testing.T) {
 	}{
 		{"the config's count holds when smaller", func(*ReservationFacts) {}, 4},
 		{"the reservation's holds when smaller", func(r *ReservationFacts) { r.Instances = 2 }, 2},
-		{"not checked, the config is taken at its word", func(r *ReservationFacts) { r.Checked, r.Active = false, false }, 4},
-		{"reading denied is unknown, so that losing the permission raises nothing", func(r *ReservationFacts) { r.CheckError = "denied" }, -1},
+		{"not checked, the config is taken at its word",
+			func(r *ReservationFacts) { r.Checked, r.Active = false, false }, 4},
+		{"reading denied is unknown, so that losing the permission raises nothing",
+			func(r *ReservationFacts) { r.CheckError = "denied" }, -1},
 		{"not active", func(r *ReservationFacts) { r.Active = false }, 0},
 		{"past its end by config", func(r *ReservationFacts) { r.End = nine.Add(-time.Second) }, 0},
 		{"past its own end", func(r *ReservationFacts) { r.End, r.EndsAt = nine.Add(time.Hour), nine }, 0},
@@ -162,7 +266,8 @@ func TestReservationCeiling(t *testing.T) {
 	} {
 		r := active
 		c.change(&r)
-		if got := ReservationCeiling(r, nine); (got.Unknown != "") != (c.want < 0) || c.want >= 0 && got.Nodes != c.want {
+		if got := ReservationCeiling(r, nine); (got.Unknown != "") != (c.want < 0) || c.want >= 0 &&
+			got.Nodes != c.want {
 			t.Errorf("%s: %+v, want %d", c.name, got, c.want)
 		}
 	}
@@ -170,8 +275,12 @@ func TestReservationCeiling(t *testing.T) {
 
 func TestQuotas(t *testing.T) {
 	for instanceType, want := range map[string][]string{
-		"g6.xlarge": {"L-DB2E81BA", "L-3819A6DF"}, "gr6.4xlarge": {"L-DB2E81BA", "L-3819A6DF"}, "g6e.xlarge": {"L-DB2E81BA", "L-3819A6DF"},
-		"p5.48xlarge": {"L-417A185B", "L-7212CCBC"}, "m6i.xlarge": nil, "": nil,
+		"g6.xlarge":   {"L-DB2E81BA", "L-3819A6DF"},
+		"gr6.4xlarge": {"L-DB2E81BA", "L-3819A6DF"},
+		"g6e.xlarge":  {"L-DB2E81BA", "L-3819A6DF"},
+		"p5.48xlarge": {"L-417A185B", "L-7212CCBC"},
+		"m6i.xlarge":  nil,
+		"":            nil,
 	} {
 		var got []string
 		for _, use := range QuotaUses(instanceType, 4, []pool.CapacityType{pool.OnDemand, pool.Spot, pool.Reserved}) {
@@ -192,7 +301,8 @@ func TestQuotas(t *testing.T) {
 }
 
 func TestSurgeNodes(t *testing.T) {
-	for _, c := range []struct{ maximum, percent, nodes, want int }{{4, 0, 0, 0}, {4, 10, 0, 1}, {40, 10, 0, 4}, {4, 10, 2, 2}, {-1, -1, -1, 0}} {
+	for _, c := range []struct{ maximum, percent, nodes, want int }{{4, 0, 0, 0}, {4, 10, 0, 1}, {40, 10, 0, 4},
+		{4, 10, 2, 2}, {-1, -1, -1, 0}} {
 		if got := SurgeNodes(c.maximum, c.percent, c.nodes); got != c.want {
 			t.Errorf("%+v: %d", c, got)
 		}

@@ -13,11 +13,13 @@ import (
 	"github.com/headroom-eks/headroom/components/pool"
 )
 
-// Decode reads the stack output `capacity`: a map as a stack reference or the Automation API gives it, JSON as text or bytes, what Fitted
-// made of that, or anything that becomes such JSON. Whole numbers may come as float, int or text (field fault BR-90).
+// Decode reads the stack output `capacity`: a map as a stack reference or the Automation API gives it, JSON as text or
+// bytes, what Fitted made of that, or anything that becomes such JSON. Whole numbers may come as float, int or text
+// (field fault BR-90).
 //
-// Nil, and the JSON null, is an output that is not there, because the first update failed or has not run: a document without pools,
-// which is no capacity, and no error (field fault BR-91). Whatever cannot be read gives an error, and also no pools.
+// Nil, and the JSON null, is an output that is not there, because the first update failed or has not run: a document
+// without pools, which is no capacity, and no error (field fault BR-91). Whatever cannot be read gives an error, and
+// also no pools.
 func Decode(output any) (Document, error) {
 	none := Document{SchemaVersion: SchemaVersion, Pools: []Pool{}}
 	var raw []byte
@@ -60,7 +62,8 @@ func Decode(output any) (Document, error) {
 		return none, fmt.Errorf("capacity: schemaVersion: %w", err)
 	}
 	if version != SchemaVersion {
-		return none, fmt.Errorf("capacity: schemaVersion is %d, this reader knows %d; use a newer one", version, SchemaVersion)
+		return none, fmt.Errorf("capacity: schemaVersion is %d, this reader knows %d; use a newer one", version,
+			SchemaVersion)
 	}
 	if err := makeWhole(generic, reflect.TypeFor[Document](), "capacity"); err != nil {
 		return none, err
@@ -155,8 +158,9 @@ func wholeNumber(v any) (int, error) {
 	return int(f), nil
 }
 
-// At is the document as it holds at a time. Past ValidUntil only realized nodes count: Maximum falls to Realized, and Firm to 0 in
-// a pool that may buy spot, because the document does not say which of its nodes are. Before it, the document itself.
+// At is the document as it holds at a time. Past ValidUntil only realized nodes count: Maximum falls to Realized, and
+// Firm to 0 in a pool that may buy spot, because the document does not say which of its nodes are. Before it, the
+// document itself.
 //
 // Realized nodes of a document past its time may be gone as well. What is certain then only a new observation says.
 func (d Document) At(now time.Time) Document {
@@ -171,10 +175,18 @@ func (d Document) At(now time.Time) Document {
 			firm = 0
 		}
 		p.Nodes = Counts{Realized: p.Nodes.Realized, Maximum: maximum, Firm: firm}
-		p.GPUs = Counts{Realized: p.GPUs.Realized, Maximum: min(p.GPUs.Maximum, p.GPUs.Realized), Firm: firm * max(p.PerNode.GPUs, 0)}
+		p.GPUs = Counts{
+			Realized: p.GPUs.Realized,
+			Maximum:  min(p.GPUs.Maximum, p.GPUs.Realized),
+			Firm:     firm * max(p.PerNode.GPUs, 0),
+		}
 		p.LargestGang = min(p.LargestGang, maximum, p.gangNow())
 		p.ScalesFromZero = false
-		expired := Ceiling{Kind: Expired, Nodes: p.Nodes.Realized, Detail: "the document was valid until " + d.ValidUntil.UTC().Format(time.RFC3339)}
+		expired := Ceiling{
+			Kind:   Expired,
+			Nodes:  p.Nodes.Realized,
+			Detail: "the document was valid until " + d.ValidUntil.UTC().Format(time.RFC3339),
+		}
 		p.Ceilings = append(slices.Clone(p.Ceilings), expired)
 		sortCeilings(p.Ceilings)
 		p.BoundBy = p.Ceilings[0].Kind

@@ -44,7 +44,13 @@ func TestADocumentSurvivesTheWayThroughAStackOutput(t *testing.T) {
 		if err := json.Unmarshal(raw, &texts); err != nil {
 			t.Fatal(err)
 		}
-		for name, output := range map[string]any{"bytes": raw, "text": string(raw), "floats": floats, "texts": asText(texts), "the type": want} {
+		for name, output := range map[string]any{
+			"bytes":    raw,
+			"text":     string(raw),
+			"floats":   floats,
+			"texts":    asText(texts),
+			"the type": want,
+		} {
 			got, err := Decode(output)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -86,7 +92,9 @@ func TestWhatCannotBeReadIsAnErrorAndNoCapacity(t *testing.T) {
 }
 
 func TestAFieldAddedWithinAVersionIsIgnored(t *testing.T) {
-	doc, err := Decode(`{"schemaVersion":"1","new":{"a":1.5},"pools":[{"name":"gpu","nodes":{"maximum":3.0,"new":0.5}}]}`)
+	doc,
+		err := Decode(
+		`{"schemaVersion":"1","new":{"a":1.5},"pools":[{"name":"gpu","nodes":{"maximum":3.0,"new":0.5}}]}`)
 	if err != nil || doc.Pools[0].Nodes.Maximum != 3 {
 		t.Errorf("%+v, %v; want three nodes", doc, err)
 	}
@@ -100,7 +108,8 @@ func TestPastItsTimeADocumentCountsOnlyWhatRuns(t *testing.T) {
 		t.Errorf("at its end the document still holds: %s", d)
 	}
 	late := byName(doc.At(doc.ValidUntil.Add(time.Second)))
-	if p := late["gpu"]; p.Nodes != (Counts{1, 1, 1}) || p.GPUs != (Counts{1, 1, 1}) || p.BoundBy != Expired || p.LargestGang != 1 {
+	if p := late["gpu"]; p.Nodes != (Counts{1, 1, 1}) || p.GPUs != (Counts{1, 1, 1}) || p.BoundBy != Expired ||
+		p.LargestGang != 1 {
 		t.Errorf("%+v, %+v bound by %s, gang %d; want the one that runs", p.Nodes, p.GPUs, p.BoundBy, p.LargestGang)
 	}
 	if p := late["spot"]; p.Nodes != (Counts{1, 1, 0}) {
@@ -120,7 +129,8 @@ func TestReadingADocumentLateNeverRaisesANumber(t *testing.T) {
 		late := doc.At(doc.ValidUntil.Add(time.Minute))
 		for i, was := range doc.Pools {
 			is := late.Pools[i]
-			if is.Nodes.Maximum > min(was.Nodes.Maximum, was.Nodes.Realized) || is.Nodes.Firm > min(was.Nodes.Firm, is.Nodes.Maximum) ||
+			if is.Nodes.Maximum > min(was.Nodes.Maximum, was.Nodes.Realized) ||
+				is.Nodes.Firm > min(was.Nodes.Firm, is.Nodes.Maximum) ||
 				is.LargestGang > min(was.LargestGang, is.Nodes.Maximum) || is.GPUs.Maximum > was.GPUs.Maximum {
 				t.Fatalf("%+v became %+v", was, is)
 			}
@@ -147,15 +157,24 @@ func TestFits(t *testing.T) {
 		kind Kind
 	}{
 		{"on what runs", Gang{Nodes: 2, GPUsPerNode: 1, GPUModel: "l4"}, Now, "small", ""},
-		{"after scaling, with the fewest GPUs idle", Gang{Nodes: 3, GPUsPerNode: 1, GPUModel: "L4"}, AfterScaling, "small", ""},
+		{"after scaling, with the fewest GPUs idle", Gang{
+			Nodes:       3,
+			GPUsPerNode: 1,
+			GPUModel:    "L4",
+		}, AfterScaling, "small", ""},
 		{"only the larger pool reaches it", Gang{Nodes: 5, GPUModel: "L4"}, AfterScaling, "large", ""},
 		{"more GPUs a node", Gang{Nodes: 7, GPUsPerNode: 2, GPUModel: "L4"}, AfterScaling, "large", ""},
 		{"more nodes than quotas give", Gang{Nodes: 8, GPUsPerNode: 2, GPUModel: "L4"}, No, "large", VCPUQuota},
-		{"more nodes than configured", Gang{Nodes: 5, DeviceMode: pool.Plugin, GPUModel: "L4"}, No, "small", ConfiguredKind},
+		{"more nodes than configured", Gang{
+			Nodes:      5,
+			DeviceMode: pool.Plugin,
+			GPUModel:   "L4",
+		}, No, "small", ConfiguredKind},
 		{"a node that runs may be spot", Gang{Nodes: 1, GPUsPerNode: 2, Firm: true}, AfterScaling, "large", ""},
 		{"firm ones of a spot pool", Gang{Nodes: 2, GPUsPerNode: 2, Firm: true}, AfterScaling, "large", ""},
 		{"more firm ones than the on-demand quota", Gang{Nodes: 3, GPUsPerNode: 2, Firm: true}, No, "large", VCPUQuota},
-		{"two in different zones are no gang of a tied pool", Gang{Nodes: 2, GPUModel: "L40S"}, AfterScaling, "tied", ""},
+		{"two in different zones are no gang of a tied pool", Gang{Nodes: 2, GPUModel: "L40S"}, AfterScaling, "tied",
+			""},
 		{"one zone gives less than the maximum", Gang{Nodes: 6, Pool: "tied"}, No, "tied", ConfiguredKind},
 		{"a model nobody has", Gang{Nodes: 1, GPUModel: "H100"}, No, "", ""},
 		{"more GPUs than a node has", Gang{Nodes: 1, GPUsPerNode: 8}, No, "", ""},
@@ -177,8 +196,10 @@ func TestDiffSaysWhatChangedAndWhy(t *testing.T) {
 		t.Errorf("nothing changed, and the difference is %v", d)
 	}
 	want := "- `a`: **lower** realized 1 -> 2, maximum 4 -> 3 (configured), firm 4 -> 3, largest gang 4 -> 3\n" +
-		"- `b`: **lower** realized 1 -> 0, maximum 4 -> 0 (unknown realized: realized could not be determined, so only what is certain is advertised: denied), " +
-		"firm 4 -> 0, largest gang 4 -> 0, bound by unknown, was configured, not observed: realized nodes could not be counted: denied\n" +
+		"- `b`: **lower** realized 1 -> 0, maximum 4 -> 0 (unknown realized: realized could not be determined, so " +
+		"only what is certain is advertised: denied), " +
+		"firm 4 -> 0, largest gang 4 -> 0, bound by unknown, was configured, not observed: realized nodes could not " +
+		"be counted: denied\n" +
 		"- `gone`: **lower** gone, had 0 of 2 nodes\n" +
 		"- `new`: new, 0 of 2 nodes (configured)\n"
 	if got := Markdown(Diff(was, is)); got != want {
@@ -187,7 +208,8 @@ func TestDiffSaysWhatChangedAndWhy(t *testing.T) {
 }
 
 func TestGPUPoolsAreTheAdvertisedDRAPools(t *testing.T) {
-	l4pool, other, plugin := l4("l4", pool.Karpenter, 4, 1), l4("other", pool.Karpenter, 2, 0), l4("plugin", pool.Karpenter, 4, 0)
+	l4pool, other, plugin := l4("l4", pool.Karpenter, 4, 1), l4("other", pool.Karpenter, 2, 0),
+		l4("plugin", pool.Karpenter, 4, 0)
 	l4pool.DeviceMode, other.DeviceMode, other.PerNode.GPUModel = pool.DRA, pool.DRA, "B9000"
 	hidden := other
 	hidden.Name, hidden.Advertised = "hidden", false

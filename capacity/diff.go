@@ -28,7 +28,8 @@ func Diff(before, after Document) []Change {
 		now[p.Name] = true
 		was, existed := old[p.Name]
 		if !existed {
-			out = append(out, Change{p.Name, false, fmt.Sprintf("new, %d of %d nodes%s", p.Nodes.Realized, p.Nodes.Maximum, p.bound())})
+			out = append(out, Change{p.Name, false,
+				fmt.Sprintf("new, %d of %d nodes%s", p.Nodes.Realized, p.Nodes.Maximum, p.bound())})
 			continue
 		}
 		if text := was.changes(p); text != "" {
@@ -37,7 +38,8 @@ func Diff(before, after Document) []Change {
 	}
 	for _, p := range before.Pools {
 		if !now[p.Name] {
-			out = append(out, Change{p.Name, p.Nodes.Maximum > 0, fmt.Sprintf("gone, had %d of %d nodes", p.Nodes.Realized, p.Nodes.Maximum)})
+			out = append(out, Change{p.Name, p.Nodes.Maximum > 0,
+				fmt.Sprintf("gone, had %d of %d nodes", p.Nodes.Realized, p.Nodes.Maximum)})
 		}
 	}
 	slices.SortFunc(out, func(a, b Change) int { return cmp.Compare(a.Pool, b.Pool) })

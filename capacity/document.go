@@ -1,12 +1,12 @@
-// Package capacity is the contract between a cluster and whoever places work on it, and the arithmetic behind it: how many nodes
-// each pool has, how many it can really reach, and which limit says so.
+// Package capacity is the contract between a cluster and whoever places work on it, and the arithmetic behind it: how
+// many nodes each pool has, how many it can really reach, and which limit says so.
 //
-// It owns the document (types and JSON Schema), the ceilings, the division of ceilings that pools share, and what a consumer needs:
-// decoding a stack output, freshness, asking whether a gang fits, comparing two documents. It does not read anything from AWS or
-// Kubernetes: facts are handed to Allocate, which is a pure function. It imports no Pulumi.
+// It owns the document (types and JSON Schema), the ceilings, the division of ceilings that pools share, and what a
+// consumer needs: decoding a stack output, freshness, asking whether a gang fits, comparing two documents. It does not
+// read anything from AWS or Kubernetes: facts are handed to Allocate, which is a pure function. It imports no Pulumi.
 //
-// Two rules decide every doubt. A node that cannot appear is never advertised. What could not be found out is said, and then only
-// what already exists is advertised.
+// Two rules decide every doubt. A node that cannot appear is never advertised. What could not be found out is said, and
+// then only what already exists is advertised.
 package capacity
 
 import (
@@ -18,8 +18,8 @@ import (
 // SchemaVersion of the documents this package writes. Additive changes keep it.
 const SchemaVersion = 1
 
-// Document is the stack output `capacity`. It is a snapshot: it holds until ValidUntil, and past that only realized nodes count
-// (see At). It contains no secrets.
+// Document is the stack output `capacity`. It is a snapshot: it holds until ValidUntil, and past that only realized
+// nodes count (see At). It contains no secrets.
 type Document struct {
 	// SchemaVersion is 1. A reader refuses a higher one; within one version fields are only added.
 	SchemaVersion int `json:"schemaVersion"`
@@ -41,7 +41,8 @@ type Pool struct {
 	Name string `json:"name"`
 	// Scaler moves the pool's node count.
 	Scaler pool.Scaler `json:"scaler"`
-	// Advertised tells whether the pool promises nodes: a GPU pool of one shape. Others are listed and promise only what runs.
+	// Advertised tells whether the pool promises nodes: a GPU pool of one shape. Others are listed and promise only
+	// what runs.
 	Advertised bool `json:"advertised"`
 	// DeviceMode is how pods claim the GPUs; absent in a pool without GPUs.
 	DeviceMode pool.DeviceMode `json:"deviceMode,omitempty"`
@@ -63,12 +64,13 @@ type Pool struct {
 	BoundBy Kind `json:"boundBy"`
 	// ScalesFromZero tells whether the scaler can start the first node of the pool.
 	ScalesFromZero bool `json:"scalesFromZero"`
-	// MaximumIsSoft tells that the scaler checks the configured maximum with delay and may briefly pass it. The promise stays
-	// true: there may be more nodes for a while, not fewer.
+	// MaximumIsSoft tells that the scaler checks the configured maximum with delay and may briefly pass it. The promise
+	// stays true: there may be more nodes for a while, not fewer.
 	MaximumIsSoft bool `json:"maximumIsSoft"`
 	// TiedToZone tells that the nodes of one gang have to be in one zone.
 	TiedToZone bool `json:"tiedToZone"`
-	// LargestGang is the largest number of nodes that one gang can get: Maximum, or what the best zone gives where TiedToZone.
+	// LargestGang is the largest number of nodes that one gang can get: Maximum, or what the best zone gives where
+	// TiedToZone.
 	LargestGang int `json:"largestGang"`
 	// RealizedByZone splits Nodes.Realized by zone. Zones without nodes are left out.
 	RealizedByZone map[string]int `json:"realizedByZone"`
@@ -80,8 +82,8 @@ type Pool struct {
 	Taints []pool.Taint `json:"taints"`
 	// Notes are for people: a maximum below what is realized and why, one zone only, what was assumed.
 	Notes []string `json:"notes,omitempty"`
-	// Error says what could not be observed. When the number of realized nodes is among it, Realized and Maximum are 0, which
-	// means "not known, so nothing is promised", and a ceiling of kind unknown says the same.
+	// Error says what could not be observed. When the number of realized nodes is among it, Realized and Maximum are 0,
+	// which means "not known, so nothing is promised", and a ceiling of kind unknown says the same.
 	Error string `json:"error,omitempty"`
 }
 
@@ -101,7 +103,13 @@ type PerNode struct {
 
 // PerNodeOf is the shape of a node of one instance type.
 func PerNodeOf(s pool.Shape) PerNode {
-	return PerNode{VCPUs: s.VCPUs, MemoryMiB: s.MemoryMiB, GPUs: s.GPUs, GPUModel: s.GPUModel, GPUMemoryMiB: s.GPUMemoryMiB}
+	return PerNode{
+		VCPUs:        s.VCPUs,
+		MemoryMiB:    s.MemoryMiB,
+		GPUs:         s.GPUs,
+		GPUModel:     s.GPUModel,
+		GPUMemoryMiB: s.GPUMemoryMiB,
+	}
 }
 
 // Configured holds the counts of the config; what is not set there is absent here.
@@ -126,8 +134,8 @@ type Limits struct {
 type Counts struct {
 	// Realized are those that exist and run in EC2, joined or not. Never inferred from config. They may be in use.
 	Realized int `json:"realized"`
-	// Maximum is what the pool can reach, realized ones included. It is below Realized only when a limit was lowered under what
-	// runs, which removes nothing; a note says so.
+	// Maximum is what the pool can reach, realized ones included. It is below Realized only when a limit was lowered
+	// under what runs, which removes nothing; a note says so.
 	Maximum int `json:"maximum"`
 	// Firm is the part of Maximum that on-demand or reserved capacity backs. The rest is spot: best effort.
 	Firm int `json:"firm"`
@@ -162,15 +170,16 @@ const (
 	// Expired: the document is read past its validUntil.
 	Expired Kind = "expired"
 
-	// RealizedCount is what Ceiling.Of says when the number of realized nodes itself is unknown. It is no kind of its own.
+	// RealizedCount is what Ceiling.Of says when the number of realized nodes itself is unknown. It is no kind of its
+	// own.
 	RealizedCount Kind = "realized"
 )
 
 // Ceiling is an upper bound on a pool's nodes, and why.
 type Ceiling struct {
 	Kind Kind `json:"kind"`
-	// Nodes the pool can have under this ceiling alone, realized ones included; of a shared ceiling, after the pools before it
-	// were served. Of an unknown ceiling, what is certain without it.
+	// Nodes the pool can have under this ceiling alone, realized ones included; of a shared ceiling, after the pools
+	// before it were served. Of an unknown ceiling, what is certain without it.
 	Nodes int `json:"nodes"`
 	// Of is the kind that could not be determined, in a ceiling of kind unknown.
 	Of Kind `json:"of,omitempty"`

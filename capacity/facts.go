@@ -6,8 +6,8 @@ import (
 	"github.com/headroom-eks/headroom/components/pool"
 )
 
-// Input is everything that Allocate needs to know. Whoever gathers it turns each error into an unknown with its reason; none stops
-// the others.
+// Input is everything that Allocate needs to know. Whoever gathers it turns each error into an unknown with its reason;
+// none stops the others.
 type Input struct {
 	Cluster string
 	Region  string
@@ -27,8 +27,8 @@ type PoolFacts struct {
 	Scaler     pool.Scaler
 	Advertised bool
 	DeviceMode pool.DeviceMode
-	// Priority decides who is served first when pools share a ceiling: the higher one, as with pods' PriorityClass and a
-	// NodePool's weight. Equal ones are served by name.
+	// Priority decides who is served first when pools share a ceiling: the higher one, as with pods' PriorityClass and
+	// a NodePool's weight. Equal ones are served by name.
 	Priority      int
 	InstanceTypes []string
 	CapacityTypes []pool.CapacityType
@@ -45,14 +45,14 @@ type PoolFacts struct {
 	MaximumIsSoft  bool
 	// TiedToZone: the nodes of one gang have to be in one zone (a placement group, a network that ends at the zone).
 	TiedToZone bool
-	// SurgeNodes are kept back from the pools that share a ceiling with this one, because its scaler may pass the configured
-	// maximum for a while. They are never advertised. See SurgeNodes, the function.
+	// SurgeNodes are kept back from the pools that share a ceiling with this one, because its scaler may pass the
+	// configured maximum for a while. They are never advertised. See SurgeNodes, the function.
 	SurgeNodes int
 
 	// Ceilings that concern this pool alone. NoAutoscaler and NotAdvertised are added by Allocate.
 	Ceilings []Bound
-	// Uses of shared limits. Uses of limits of one kind are alternatives: a node needs one of them (one zone's addresses, the
-	// on-demand or the spot quota). A node needs one of every kind.
+	// Uses of shared limits. Uses of limits of one kind are alternatives: a node needs one of them (one zone's
+	// addresses, the on-demand or the spot quota). A node needs one of every kind.
 	Uses []Use
 
 	// Error is anything that could not be observed about the pool and is not already in Realized or a ceiling.
@@ -65,8 +65,8 @@ type PoolFacts struct {
 type Realized struct {
 	// Nodes by where they are and how they were bought.
 	Nodes map[Place]int
-	// Unknown is why they could not be counted; Nodes is not read then. Nothing is advertised of such a pool, and shared limits
-	// that count running nodes are undeterminable for everyone.
+	// Unknown is why they could not be counted; Nodes is not read then. Nothing is advertised of such a pool, and
+	// shared limits that count running nodes are undeterminable for everyone.
 	Unknown string
 }
 
@@ -106,8 +106,8 @@ type Bound struct {
 	Nodes int
 	// Unknown is why the ceiling could not be determined; Nodes is not read then.
 	Unknown string
-	// PromiseOnly: the ceiling limits what may be promised, but does not keep the scaler from making more nodes (a fixed group
-	// repairs itself up to its size; pods without a claim can wake a pool that pods with one cannot).
+	// PromiseOnly: the ceiling limits what may be promised, but does not keep the scaler from making more nodes (a
+	// fixed group repairs itself up to its size; pods without a claim can wake a pool that pods with one cannot).
 	PromiseOnly bool
 	Code        string
 	Detail      string

@@ -48,8 +48,8 @@ type Answer struct {
 	Reason string
 }
 
-// Fits answers whether a gang fits, on the pool where it fits soonest, then with the fewest GPUs left over, then by name. Ask it of
-// At(now), so that a document past its time promises nothing it cannot keep.
+// Fits answers whether a gang fits, on the pool where it fits soonest, then with the fewest GPUs left over, then by
+// name. Ask it of At(now), so that a document past its time promises nothing it cannot keep.
 func (d Document) Fits(g Gang) Answer {
 	var answers []fit
 	var refused []string
@@ -69,7 +69,8 @@ func (d Document) Fits(g Gang) Answer {
 	}
 	order := []When{Now, AfterScaling, No}
 	best := slices.MinFunc(answers, func(a, b fit) int {
-		return cmp.Or(cmp.Compare(slices.Index(order, a.When), slices.Index(order, b.When)), cmp.Compare(b.reach, a.reach),
+		return cmp.Or(cmp.Compare(slices.Index(order, a.When), slices.Index(order, b.When)),
+			cmp.Compare(b.reach, a.reach),
 			cmp.Compare(a.spare, b.spare), cmp.Compare(a.Pool, b.Pool))
 	})
 	return best.Answer
@@ -113,7 +114,8 @@ func (p Pool) fit(g Gang) fit {
 	case g.Nodes <= now:
 		f.When, f.Reason = Now, fmt.Sprintf("pool %s has %d nodes", p.Name, p.Nodes.Realized)
 	case g.Nodes <= reach:
-		f.When, f.Reason = AfterScaling, fmt.Sprintf("pool %s has %d nodes and can reach %d", p.Name, p.Nodes.Realized, p.Nodes.Maximum)
+		f.When, f.Reason = AfterScaling, fmt.Sprintf("pool %s has %d nodes and can reach %d", p.Name, p.Nodes.Realized,
+			p.Nodes.Maximum)
 	default:
 		f.When, f.reach = No, reach
 		f.Reason = fmt.Sprintf("pool %s can give one gang %d nodes, not %d", p.Name, reach, g.Nodes)

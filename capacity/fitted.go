@@ -12,8 +12,8 @@ import (
 // gzipped is how compressed text begins in base64: the two bytes that mark gzip, and its only method.
 const gzipped = "H4sI"
 
-// Fitted is the text of a document, for a place that takes no more than a number of bytes: as it is if it fits, else as base64 of gzip.
-// Decode reads both. The error says by how much even that is too long.
+// Fitted is the text of a document, for a place that takes no more than a number of bytes: as it is if it fits, else as
+// base64 of gzip. Decode reads both. The error says by how much even that is too long.
 func Fitted(text string, most int) (string, error) {
 	if len(text) <= most {
 		return text, nil

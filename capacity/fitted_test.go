@@ -12,7 +12,12 @@ import (
 func TestFittedDocumentIsReadBackTheSame(t *testing.T) {
 	in := capacity.Input{Cluster: "c", Region: "us-west-2"}
 	for _, name := range strings.Fields("a b c d e f g h") {
-		in.Pools = append(in.Pools, capacity.PoolFacts{Name: name, Scaler: "karpenter", Advertised: true, InstanceTypes: []string{"g6.xlarge"}})
+		in.Pools = append(in.Pools, capacity.PoolFacts{
+			Name:          name,
+			Scaler:        "karpenter",
+			Advertised:    true,
+			InstanceTypes: []string{"g6.xlarge"},
+		})
 	}
 	doc := capacity.Allocate(in)
 	text, err := json.Marshal(doc)

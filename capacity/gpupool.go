@@ -2,7 +2,8 @@ package capacity
 
 import "github.com/headroom-eks/headroom/components/pool"
 
-// GPUPool is one entry of the stack output `gpuPools`, in the shape that a claim-based control plane reads from a cluster.
+// GPUPool is one entry of the stack output `gpuPools`, in the shape that a claim-based control plane reads from a
+// cluster.
 // https://github.com/modelplaneai/modelplane/blob/main/apis/inferenceclusters/definition.yaml
 type GPUPool struct {
 	// Name of the pool.
@@ -45,24 +46,31 @@ type GPUCapacity struct {
 // nvidiaDriver is the name of NVIDIA's DRA driver and of its device class for whole GPUs.
 const nvidiaDriver = "gpu.nvidia.com"
 
-// reported is what the driver says of a GPU model. Only models that were looked up are here; of others nothing is said rather than
-// guessed. From the device metadata that Karpenter 1.15 carries for g6, gr6 and g6e:
+// reported is what the driver says of a GPU model. Only models that were looked up are here; of others nothing is said
+// rather than guessed. From the device metadata that Karpenter 1.15 carries for g6, gr6 and g6e:
 // https://github.com/aws/karpenter-provider-aws/blob/v1.15.0/pkg/providers/drametadata/zz_generated_gpu_metadata.go
 var reported = map[string]struct{ product, architecture, computeCapability, memory string }{
 	"L4":   {"NVIDIA L4", "Ada Lovelace", "8.9.0", "23034Mi"},
 	"L40S": {"NVIDIA L40S", "Ada Lovelace", "8.9.0", "46068Mi"},
 }
 
-// GPUPools are the advertised DRA pools of a document. Plugin pools are left out: a scheduler that counts claims charges nothing to
-// pods without one.
+// GPUPools are the advertised DRA pools of a document. Plugin pools are left out: a scheduler that counts claims
+// charges nothing to pods without one.
 func GPUPools(doc Document) []GPUPool {
 	out := []GPUPool{}
 	for _, p := range doc.Pools {
 		if !p.Advertised || p.DeviceMode != pool.DRA {
 			continue
 		}
-		device := GPUDevice{Name: "gpu", Claim: "DRA", Driver: nvidiaDriver, DeviceClassName: nvidiaDriver, Count: p.PerNode.GPUs,
-			Attributes: map[string]GPUAttribute{}, Capacity: map[string]GPUCapacity{}}
+		device := GPUDevice{
+			Name:            "gpu",
+			Claim:           "DRA",
+			Driver:          nvidiaDriver,
+			DeviceClassName: nvidiaDriver,
+			Count:           p.PerNode.GPUs,
+			Attributes:      map[string]GPUAttribute{},
+			Capacity:        map[string]GPUCapacity{},
+		}
 		if r, known := reported[p.PerNode.GPUModel]; known {
 			device.Attributes = map[string]GPUAttribute{
 				"productName":           {String: &r.product},

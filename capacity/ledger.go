@@ -14,12 +14,17 @@ type ledger struct {
 	order   []string
 }
 
-// newLedgers opens one ledger for each limit. A limit that counts running nodes cannot be divided when the running nodes of a pool
-// that uses it, or what they take, are not known: that pool may hold any part of it.
+// newLedgers opens one ledger for each limit. A limit that counts running nodes cannot be divided when the running
+// nodes of a pool that uses it, or what they take, are not known: that pool may hold any part of it.
 func newLedgers(in Input) map[string]*ledger {
 	ledgers := make(map[string]*ledger, len(in.Limits))
 	for _, limit := range in.Limits {
-		ledgers[limit.Key] = &ledger{SharedLimit: limit, left: max(limit.Amount, 0), unknown: limit.Unknown, charged: map[string]int{}}
+		ledgers[limit.Key] = &ledger{
+			SharedLimit: limit,
+			left:        max(limit.Amount, 0),
+			unknown:     limit.Unknown,
+			charged:     map[string]int{},
+		}
 	}
 	for i := range in.Pools {
 		p := &in.Pools[i]

@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 
 var testZones = []string{"a", "b", "c"}
 
-// anyInput draws a whole environment: pools of every scaler that share two quotas and three zones, some of it unknown, some of
-// it nonsense that a config would refuse.
+// anyInput draws a whole environment: pools of every scaler that share two quotas and three zones, some of it unknown,
+// some of it nonsense that a config would refuse.
 func anyInput(t *rapid.T) Input {
 	in := Input{Cluster: "c", Region: "r", Now: nine, ValidFor: time.Hour}
 	// A network is either asked for its free addresses or planned by arithmetic.
@@ -48,24 +48,34 @@ func anyInput(t *rapid.T) Input {
 
 func anyPool(t *rapid.T, name string) PoolFacts {
 	p := PoolFacts{
-		Name:          name,
-		Scaler:        rapid.SampledFrom(pool.Scalers).Draw(t, "scaler"),
-		Advertised:    rapid.IntRange(0, 4).Draw(t, "advertised") > 0,
-		Priority:      rapid.IntRange(0, 2).Draw(t, "priority"),
-		CapacityTypes: rapid.SampledFrom([][]pool.CapacityType{{pool.OnDemand}, {pool.Spot}, {pool.Spot, pool.OnDemand}}).Draw(t, "types"),
-		Zones:         rapid.SampledFrom([][]string{{"a"}, {"b"}, {"a", "b"}, {"a", "b", "c"}}).Draw(t, "zones"),
-		TiedToZone:    rapid.Bool().Draw(t, "tied"),
-		SurgeNodes:    max(0, rapid.IntRange(-3, 2).Draw(t, "surge")),
-		Realized:      Realized{Nodes: map[Place]int{}, Unknown: someReason(t, "realized")},
-		PerNode:       PerNode{GPUs: 1},
+		Name:       name,
+		Scaler:     rapid.SampledFrom(pool.Scalers).Draw(t, "scaler"),
+		Advertised: rapid.IntRange(0, 4).Draw(t, "advertised") > 0,
+		Priority:   rapid.IntRange(0, 2).Draw(t, "priority"),
+		CapacityTypes: rapid.SampledFrom([][]pool.CapacityType{{pool.OnDemand}, {pool.Spot},
+			{pool.Spot, pool.OnDemand}}).Draw(t, "types"),
+		Zones:      rapid.SampledFrom([][]string{{"a"}, {"b"}, {"a", "b"}, {"a", "b", "c"}}).Draw(t, "zones"),
+		TiedToZone: rapid.Bool().Draw(t, "tied"),
+		SurgeNodes: max(0, rapid.IntRange(-3, 2).Draw(t, "surge")),
+		Realized:   Realized{Nodes: map[Place]int{}, Unknown: someReason(t, "realized")},
+		PerNode:    PerNode{GPUs: 1},
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "places") {
 		place := Place{rapid.SampledFrom(testZones).Draw(t, "zone"), rapid.SampledFrom(p.CapacityTypes).Draw(t, "type")}
 		p.Realized.Nodes[place] = rapid.IntRange(0, 3).Draw(t, "nodes")
 	}
-	p.Ceilings = append(p.Ceilings, Bound{Kind: ConfiguredKind, Nodes: rapid.IntRange(0, 8).Draw(t, "configured"), Unknown: someReason(t, "configured")})
+	p.Ceilings = append(p.Ceilings, Bound{
+		Kind:    ConfiguredKind,
+		Nodes:   rapid.IntRange(0, 8).Draw(t, "configured"),
+		Unknown: someReason(t, "configured"),
+	})
 	if rapid.IntRange(0, 2).Draw(t, "wake") == 0 {
-		p.Ceilings = append(p.Ceilings, Bound{Kind: WakeFromZero, Nodes: p.Realized.Total(), PromiseOnly: true, Unknown: someReason(t, "wake")})
+		p.Ceilings = append(p.Ceilings, Bound{
+			Kind:        WakeFromZero,
+			Nodes:       p.Realized.Total(),
+			PromiseOnly: true,
+			Unknown:     someReason(t, "wake"),
+		})
 	}
 	if rapid.IntRange(0, 3).Draw(t, "group") == 0 {
 		p.Ceilings = append(p.Ceilings, NodeGroupSizeCeiling(1, rapid.IntRange(1, 6).Draw(t, "group size")))
@@ -126,20 +136,24 @@ func TestMaximumIsTheSmallestCeilingAndBelowRealizedOnlyWithAReason(t *testing.T
 					t.Fatalf("%s: maximum %d is above the ceiling %+v", name, p.Nodes.Maximum, b)
 				}
 				if b.Unknown != "" && p.Nodes.Maximum > f.Realized.Total() {
-					t.Fatalf("%s: maximum %d is above what is realized, and %s is unknown", name, p.Nodes.Maximum, b.Kind)
+					t.Fatalf("%s: maximum %d is above what is realized, and %s is unknown", name, p.Nodes.Maximum,
+						b.Kind)
 				}
 			}
 			if p.Nodes.Realized != f.Realized.Total() {
 				t.Fatalf("%s: realized %d is not what runs, %d", name, p.Nodes.Realized, f.Realized.Total())
 			}
 			if p.Nodes.Maximum < p.Nodes.Realized && len(p.Notes) == 0 {
-				t.Fatalf("%s: maximum %d is below realized %d and nothing says why", name, p.Nodes.Maximum, p.Nodes.Realized)
+				t.Fatalf("%s: maximum %d is below realized %d and nothing says why", name, p.Nodes.Maximum,
+					p.Nodes.Realized)
 			}
 			if f.Realized.Unknown != "" && (p.Nodes.Maximum != 0 || p.Error == "") {
 				t.Fatalf("%s: %+v, error %q, and what is realized is unknown", name, p.Nodes, p.Error)
 			}
-			if p.Nodes.Firm < 0 || p.Nodes.Firm > p.Nodes.Maximum || p.LargestGang < 0 || p.LargestGang > p.Nodes.Maximum {
-				t.Fatalf("%s: firm %d or gang %d is not within the maximum %d", name, p.Nodes.Firm, p.LargestGang, p.Nodes.Maximum)
+			if p.Nodes.Firm < 0 || p.Nodes.Firm > p.Nodes.Maximum || p.LargestGang < 0 ||
+				p.LargestGang > p.Nodes.Maximum {
+				t.Fatalf("%s: firm %d or gang %d is not within the maximum %d", name, p.Nodes.Firm, p.LargestGang,
+					p.Nodes.Maximum)
 			}
 			if !slices.Contains(f.CapacityTypes, pool.OnDemand) && p.Nodes.Firm != 0 {
 				t.Fatalf("%s: spot counts as firm", name)
@@ -148,13 +162,15 @@ func TestMaximumIsTheSmallestCeilingAndBelowRealizedOnlyWithAReason(t *testing.T
 	})
 }
 
-// All maxima can be reached together: for every set of limits of one kind, the pools that can draw from nothing else fit into it.
+// All maxima can be reached together: for every set of limits of one kind, the pools that can draw from nothing else
+// fit into it.
 func TestSumsNeverExceedASharedCeiling(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := anyInput(t)
 		doc := byName(Allocate(in))
 		for _, keys := range [][]string{{Quotas[0].Code}, {Quotas[1].Code}, {Quotas[0].Code, Quotas[1].Code},
-			{SubnetKey("a")}, {SubnetKey("b")}, {SubnetKey("c")}, {SubnetKey("a"), SubnetKey("b")}, {SubnetKey("b"), SubnetKey("c")},
+			{SubnetKey("a")}, {SubnetKey("b")}, {SubnetKey("c")}, {SubnetKey("a"), SubnetKey("b")},
+			{SubnetKey("b"), SubnetKey("c")},
 			{SubnetKey("a"), SubnetKey("b"), SubnetKey("c")}} {
 			amount, used, known := 0, 0, true
 			for _, key := range keys {
@@ -189,7 +205,8 @@ func TestSumsNeverExceedASharedCeiling(t *testing.T) {
 	})
 }
 
-// unknownCost tells whether a pool draws from these limits at an unknown cost, which makes them undeterminable if it has nodes.
+// unknownCost tells whether a pool draws from these limits at an unknown cost, which makes them undeterminable if it
+// has nodes.
 func unknownCost(in Input, keys []string) bool {
 	for _, p := range in.Pools {
 		for _, u := range p.Uses {
@@ -223,7 +240,8 @@ func TestFirmNodesNeverExceedTheOnDemandQuota(t *testing.T) {
 	})
 }
 
-// Whatever a pool with an unknown ceiling, or one that is not advertised, may still take, the promises made after it stand.
+// Whatever a pool with an unknown ceiling, or one that is not advertised, may still take, the promises made after it
+// stand.
 func TestAPromiseStandsBesideWhatUncertainPoolsMayTake(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := anyInput(t)
@@ -242,7 +260,8 @@ func TestAPromiseStandsBesideWhatUncertainPoolsMayTake(t *testing.T) {
 						continue
 					}
 					c := other.Ceilings[0]
-					if otherEach == 0 || c.Unknown != "" || c.Kind != ConfiguredKind || other.Advertised && other.Realized.Unknown == "" {
+					if otherEach == 0 || c.Unknown != "" || c.Kind != ConfiguredKind || other.Advertised &&
+						other.Realized.Unknown == "" {
 						continue
 					}
 					reach := c.Nodes + other.SurgeNodes
@@ -254,7 +273,8 @@ func TestAPromiseStandsBesideWhatUncertainPoolsMayTake(t *testing.T) {
 					need += max(0, reach-other.Realized.Total()) * otherEach
 				}
 				if need > l.Amount {
-					t.Fatalf("%s: promised growth and what uncertain pools may take need %d of %d %s", name, need, l.Amount, l.Key)
+					t.Fatalf("%s: promised growth and what uncertain pools may take need %d of %d %s", name, need,
+						l.Amount, l.Key)
 				}
 			}
 		}
@@ -394,7 +414,8 @@ func TestWithPlentyOfEverythingAPoolIsPromisedItsOwnSmallestCeiling(t *testing.T
 				known = known && u.CostPerNode > 0 && limit(in, u.Limit).Unknown == ""
 			}
 			for _, other := range in.Pools {
-				known = known && other.Realized.Unknown == "" && !slices.ContainsFunc(other.Uses, func(u Use) bool { return u.CostPerNode == 0 }) &&
+				known = known && other.Realized.Unknown == "" &&
+					!slices.ContainsFunc(other.Uses, func(u Use) bool { return u.CostPerNode == 0 }) &&
 					!slices.ContainsFunc(other.Ceilings, func(b Bound) bool { return b.Unknown != "" })
 			}
 			if f.Scaler == pool.Fixed || !f.Advertised {

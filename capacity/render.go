@@ -29,7 +29,9 @@ func (c *claim) pool() Pool {
 	gpus := max(f.PerNode.GPUs, 0)
 	p.GPUs = Counts{Realized: p.Nodes.Realized * gpus, Maximum: p.Nodes.Maximum * gpus, Firm: p.Nodes.Firm * gpus}
 	if c.maximum < c.realized {
-		p.Notes = append(p.Notes, fmt.Sprintf("%d nodes are realized, more than the maximum of %d: ceiling %s is below what runs; a lowered limit removes nothing, and a node runs beside its successor while it is replaced",
+		p.Notes = append(p.Notes, fmt.Sprintf("%d nodes are realized, more than the maximum of %d: ceiling %s is "+
+			"below what runs; a lowered limit removes nothing, and a node runs beside its successor while it is "+
+			"replaced",
 			c.realized, c.maximum, p.BoundBy))
 	}
 	var errs []string
@@ -72,9 +74,10 @@ func validity(in Input) (observed, until time.Time) {
 	return in.Now.UTC().Truncate(time.Second), until.UTC().Truncate(time.Second)
 }
 
-// namedFirst is the order in which ceilings that give the same number are named as the reason: the one that a person can do
-// something about first. One that could not be determined comes last: the number is explained without it.
-var namedFirst = []Kind{NoAutoscaler, NotApplied, WakeFromZero, Reservation, VCPUQuota, SubnetAddresses, NodeGroupSize, NotAdvertised}
+// namedFirst is the order in which ceilings that give the same number are named as the reason: the one that a person
+// can do something about first. One that could not be determined comes last: the number is explained without it.
+var namedFirst = []Kind{NoAutoscaler, NotApplied, WakeFromZero, Reservation, VCPUQuota, SubnetAddresses, NodeGroupSize,
+	NotAdvertised}
 
 func rank(k Kind) int {
 	switch i := slices.Index(namedFirst, k); {
@@ -91,7 +94,8 @@ func rank(k Kind) int {
 
 func sortCeilings(ceilings []Ceiling) {
 	slices.SortFunc(ceilings, func(a, b Ceiling) int {
-		return cmp.Or(cmp.Compare(a.Nodes, b.Nodes), cmp.Compare(rank(a.Kind), rank(b.Kind)), cmp.Compare(a.Kind, b.Kind),
+		return cmp.Or(cmp.Compare(a.Nodes, b.Nodes), cmp.Compare(rank(a.Kind), rank(b.Kind)),
+			cmp.Compare(a.Kind, b.Kind),
 			cmp.Compare(a.Of, b.Of), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Detail, b.Detail))
 	})
 }
@@ -119,7 +123,8 @@ func (c *claim) sharesDetail(k kindUse) string {
 	return strings.Join(clauses, "; and ")
 }
 
-// othersNamed is how many of the pools that hold the rest of a limit are named. Enough to see who, short enough for a table.
+// othersNamed is how many of the pools that hold the rest of a limit are named. Enough to see who, short enough for a
+// table.
 const othersNamed = 3
 
 func (s *share) detail(name string) string {
@@ -138,9 +143,11 @@ func (s *share) detail(name string) string {
 	mine := l.charged[name]
 	switch available := l.left + mine; {
 	case l.Free:
-		fmt.Fprintf(&b, "%d nodes run and %d more fit in %d of %d free %s at %d each", s.running, s.room, available, max(l.Amount, 0), l.Unit, s.use.CostPerNode)
+		fmt.Fprintf(&b, "%d nodes run and %d more fit in %d of %d free %s at %d each", s.running, s.room, available,
+			max(l.Amount, 0), l.Unit, s.use.CostPerNode)
 	default:
-		fmt.Fprintf(&b, "%d nodes fit in %d of %d %s at %d each", s.has(), available, max(l.Amount, 0), l.Unit, s.use.CostPerNode)
+		fmt.Fprintf(&b, "%d nodes fit in %d of %d %s at %d each", s.has(), available, max(l.Amount, 0), l.Unit,
+			s.use.CostPerNode)
 	}
 	others := 0
 	for _, other := range l.order {

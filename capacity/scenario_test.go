@@ -15,8 +15,13 @@ func ptr(n int) *int { return &n }
 // l4 is a pool of g6.xlarge with a configured maximum and some running on-demand nodes in us-west-2a.
 func l4(name string, scaler pool.Scaler, maximum, realized int) PoolFacts {
 	return PoolFacts{
-		Name: name, Scaler: scaler, Advertised: true, DeviceMode: pool.Plugin,
-		InstanceTypes: []string{"g6.xlarge"}, CapacityTypes: []pool.CapacityType{pool.OnDemand}, Zones: []string{"us-west-2a", "us-west-2b"},
+		Name:           name,
+		Scaler:         scaler,
+		Advertised:     true,
+		DeviceMode:     pool.Plugin,
+		InstanceTypes:  []string{"g6.xlarge"},
+		CapacityTypes:  []pool.CapacityType{pool.OnDemand},
+		Zones:          []string{"us-west-2a", "us-west-2b"},
 		PerNode:        PerNode{VCPUs: 4, MemoryMiB: 16384, GPUs: 1, GPUModel: "L4", GPUMemoryMiB: 22888},
 		Configured:     Configured{MaxNodeCount: ptr(maximum)},
 		Realized:       Realized{Nodes: map[Place]int{{"us-west-2a", pool.OnDemand}: realized}},
@@ -26,7 +31,14 @@ func l4(name string, scaler pool.Scaler, maximum, realized int) PoolFacts {
 }
 
 func allocate(limits []SharedLimit, pools ...PoolFacts) Document {
-	return Allocate(Input{Cluster: "headroom-dev", Region: "us-west-2", Now: nine, ValidFor: time.Hour, Pools: pools, Limits: limits})
+	return Allocate(Input{
+		Cluster:  "headroom-dev",
+		Region:   "us-west-2",
+		Now:      nine,
+		ValidFor: time.Hour,
+		Pools:    pools,
+		Limits:   limits,
+	})
 }
 
 // The bug this project exists to end: field fault BR-20.
@@ -35,7 +47,8 @@ func TestAFixedPoolPromisesWhatRunsWhateverItsBounds(t *testing.T) {
 	p.Configured = Configured{NodeCount: ptr(1), MinNodeCount: ptr(0), MaxNodeCount: ptr(4)}
 	got := allocate(nil, p).Pools[0]
 	if got.Nodes != (Counts{Realized: 1, Maximum: 1, Firm: 1}) || got.BoundBy != NoAutoscaler || got.LargestGang != 1 {
-		t.Errorf("nodes %+v bound by %s, gang %d; want 1 of everything, bound by no-autoscaler", got.Nodes, got.BoundBy, got.LargestGang)
+		t.Errorf("nodes %+v bound by %s, gang %d; want 1 of everything, bound by no-autoscaler", got.Nodes, got.BoundBy,
+			got.LargestGang)
 	}
 }
 
@@ -45,7 +58,8 @@ func TestAPoolWithAScalerPromisesWhatItCanReach(t *testing.T) {
 	p.PerNode.GPUs = 8
 	got := allocate(nil, p).Pools[0]
 	if got.Nodes != (Counts{2, 8, 8}) || got.GPUs != (Counts{16, 64, 64}) || got.BoundBy != ConfiguredKind {
-		t.Errorf("nodes %+v, GPUs %+v bound by %s; want 2 of 8 nodes and 16 of 64 GPUs, as configured", got.Nodes, got.GPUs, got.BoundBy)
+		t.Errorf("nodes %+v, GPUs %+v bound by %s; want 2 of 8 nodes and 16 of 64 GPUs, as configured", got.Nodes,
+			got.GPUs, got.BoundBy)
 	}
 }
 
@@ -62,9 +76,11 @@ func TestPoolsShareAQuotaByPriorityAndEachSaysWhoHasTheRest(t *testing.T) {
 	}
 	b := got["batch"]
 	if b.Nodes.Maximum != 2 || b.BoundBy != VCPUQuota || b.Ceilings[0].Code != "L-DB2E81BA" {
-		t.Errorf("batch reaches %d bound by %s %s, want 2 by the on-demand quota", b.Nodes.Maximum, b.BoundBy, b.Ceilings[0].Code)
+		t.Errorf("batch reaches %d bound by %s %s, want 2 by the on-demand quota", b.Nodes.Maximum, b.BoundBy,
+			b.Ceilings[0].Code)
 	}
-	want := "on-demand: 2 nodes fit in 8 of 24 vCPUs at 4 each, the rest is kept for serving (16) (quota of 26 vCPUs, 2 of them assumed to be used by others)"
+	want := "on-demand: 2 nodes fit in 8 of 24 vCPUs at 4 each, the rest is kept for serving (16) (quota of 26 " +
+		"vCPUs, 2 of them assumed to be used by others)"
 	if b.Ceilings[0].Detail != want {
 		t.Errorf("detail\n got %s\nwant %s", b.Ceilings[0].Detail, want)
 	}
@@ -84,9 +100,11 @@ func TestAQuotaThatCannotBeReadLeavesWhatRunsAndKeepsTheRestForThatPool(t *testi
 	denied, other := l4("denied", pool.Karpenter, 4, 1), l4("other", pool.Karpenter, 4, 0)
 	denied.Uses = append(QuotaUses("g6.xlarge", 4, denied.CapacityTypes), SubnetUses([]string{"us-west-2a"}, 10)...)
 	other.Uses = SubnetUses([]string{"us-west-2a"}, 10)
-	got := byName(allocate([]SharedLimit{Quotas[0].UnknownLimit("AccessDenied"), FreeAddresses("us-west-2a", 50, 0)}, denied, other))
+	got := byName(allocate([]SharedLimit{Quotas[0].UnknownLimit("AccessDenied"), FreeAddresses("us-west-2a", 50, 0)},
+		denied, other))
 	d := got["denied"]
-	if d.Nodes != (Counts{1, 1, 1}) || d.BoundBy != Unknown || d.Ceilings[0].Of != VCPUQuota || !strings.Contains(d.Ceilings[0].Detail, "AccessDenied") {
+	if d.Nodes != (Counts{1, 1, 1}) || d.BoundBy != Unknown || d.Ceilings[0].Of != VCPUQuota ||
+		!strings.Contains(d.Ceilings[0].Detail, "AccessDenied") {
 		t.Errorf("%+v bound by %+v, want the one that runs, by an unknown quota", d.Nodes, d.Ceilings[0])
 	}
 	// The pool may still grow to its configured 4, three more at 10 addresses; that leaves 20.
@@ -99,13 +117,20 @@ func TestClusterAutoscalerCannotStartAPoolOfClaimsFromZero(t *testing.T) {
 	for _, c := range []struct{ realized, minimum, maximum int }{{0, 0, 0}, {0, 1, 0}, {1, 1, 4}, {2, 0, 2}} {
 		p := l4("gpu", pool.ClusterAutoscaler, 4, c.realized)
 		p.DeviceMode = pool.DRA
-		fromZero, ceiling := Wake(WakeFacts{Scaler: p.Scaler, DeviceMode: pool.DRA, ScalerVersion: "1.36.1", KubernetesVersion: "1.36",
-			MinNodeCount: c.minimum, Realized: p.Realized})
+		fromZero, ceiling := Wake(WakeFacts{
+			Scaler:            p.Scaler,
+			DeviceMode:        pool.DRA,
+			ScalerVersion:     "1.36.1",
+			KubernetesVersion: "1.36",
+			MinNodeCount:      c.minimum,
+			Realized:          p.Realized,
+		})
 		if ceiling != nil {
 			p.Ceilings = append(p.Ceilings, *ceiling)
 		}
 		if got := allocate(nil, p).Pools[0]; fromZero || got.Nodes.Maximum != c.maximum {
-			t.Errorf("minimum %d, %d run: reaches %d, want %d (field fault BR-11)", c.minimum, c.realized, got.Nodes.Maximum, c.maximum)
+			t.Errorf("minimum %d, %d run: reaches %d, want %d (field fault BR-11)", c.minimum, c.realized,
+				got.Nodes.Maximum, c.maximum)
 		}
 	}
 }
@@ -116,7 +141,8 @@ func TestTenGPUsOnFourGPUNodesAreTwoNodes(t *testing.T) {
 	p.Ceilings = []Bound{ConfiguredCeiling(pool.Karpenter, false, Configured{Limits: &Limits{GPUs: 10}}, p.PerNode)}
 	got := allocate(nil, p).Pools[0]
 	if got.Nodes.Maximum != 2 || got.GPUs.Maximum != 8 || got.Ceilings[0].Detail != "limit of 10 GPUs at 4 each" {
-		t.Errorf("%d nodes, %d GPUs, %q; want 2 nodes and 8 GPUs", got.Nodes.Maximum, got.GPUs.Maximum, got.Ceilings[0].Detail)
+		t.Errorf("%d nodes, %d GPUs, %q; want 2 nodes and 8 GPUs", got.Nodes.Maximum, got.GPUs.Maximum,
+			got.Ceilings[0].Detail)
 	}
 }
 
@@ -124,7 +150,8 @@ func TestTenGPUsOnFourGPUNodesAreTwoNodes(t *testing.T) {
 func TestALoweredLimitShowsMoreRealizedThanMaximumAndSaysWhy(t *testing.T) {
 	got := allocate(nil, l4("gpu", pool.Karpenter, 1, 4)).Pools[0]
 	if got.Nodes != (Counts{4, 1, 1}) || got.LargestGang != 1 || len(got.Notes) != 1 {
-		t.Errorf("%+v, gang %d, notes %q; want 4 realized, maximum 1, and a note", got.Nodes, got.LargestGang, got.Notes)
+		t.Errorf("%+v, gang %d, notes %q; want 4 realized, maximum 1, and a note", got.Nodes, got.LargestGang,
+			got.Notes)
 	}
 }
 
@@ -133,7 +160,8 @@ func TestFreeAddressesBoundWhatFitsBesideTheNodesThatRun(t *testing.T) {
 	p.Uses = SubnetUses([]string{"us-west-2a", "us-west-2b"}, 30)
 	got := allocate([]SharedLimit{FreeAddresses("us-west-2a", 40, 0), FreeAddresses("us-west-2b", 75, 5)}, p).Pools[0]
 	if got.Nodes.Maximum != 5 || got.BoundBy != SubnetAddresses {
-		t.Errorf("reaches %d bound by %s; want 2 that run, 1 more in 40 addresses and 2 in 70", got.Nodes.Maximum, got.BoundBy)
+		t.Errorf("reaches %d bound by %s; want 2 that run, 1 more in 40 addresses and 2 in 70", got.Nodes.Maximum,
+			got.BoundBy)
 	}
 }
 
@@ -160,17 +188,27 @@ func TestAGangTiedToAZoneIsAsLargeAsTheBestZone(t *testing.T) {
 func TestAReservationEndsAndTheDocumentWithIt(t *testing.T) {
 	p := l4("gpu", pool.Karpenter, 9, 0)
 	p.CapacityTypes = []pool.CapacityType{pool.Reserved}
-	facts := ReservationFacts{ID: "cr-1", Count: 4, End: nine.Add(20 * time.Minute), Checked: true, Active: true, Instances: 3}
+	facts := ReservationFacts{
+		ID:        "cr-1",
+		Count:     4,
+		End:       nine.Add(20 * time.Minute),
+		Checked:   true,
+		Active:    true,
+		Instances: 3,
+	}
 	configured := p.Ceilings
 	p.Ceilings = append(configured, ReservationCeiling(facts, nine))
 	doc := allocate(nil, p)
-	if got := doc.Pools[0]; got.Nodes != (Counts{0, 3, 3}) || got.BoundBy != Reservation || !doc.ValidUntil.Equal(facts.End) {
-		t.Errorf("%+v bound by %s until %s; want 3 firm by the reservation until its end", got.Nodes, got.BoundBy, doc.ValidUntil)
+	if got := doc.Pools[0]; got.Nodes != (Counts{0, 3, 3}) || got.BoundBy != Reservation ||
+		!doc.ValidUntil.Equal(facts.End) {
+		t.Errorf("%+v bound by %s until %s; want 3 firm by the reservation until its end", got.Nodes, got.BoundBy,
+			doc.ValidUntil)
 	}
 	p.Ceilings = append(configured, ReservationCeiling(facts, facts.End))
 	got := Allocate(Input{Now: facts.End, ValidFor: time.Hour, Pools: []PoolFacts{p}})
 	if got.Pools[0].Nodes.Maximum != 0 || !got.ValidUntil.Equal(facts.End.Add(time.Hour)) {
-		t.Errorf("reaches %d until %s; want 0 once the reservation ended, and the usual hour", got.Pools[0].Nodes.Maximum, got.ValidUntil)
+		t.Errorf("reaches %d until %s; want 0 once the reservation ended, and the usual hour",
+			got.Pools[0].Nodes.Maximum, got.ValidUntil)
 	}
 }
 
@@ -178,15 +216,18 @@ func TestAPoolWhoseNodesCannotBeCountedPromisesNothingAndHidesNoOther(t *testing
 	lost, other := l4("lost", pool.Karpenter, 4, 3), l4("other", pool.Karpenter, 4, 1)
 	lost.Realized.Unknown = "UnauthorizedOperation"
 	got := byName(allocate(nil, lost, other))
-	if l := got["lost"]; l.Nodes != (Counts{}) || l.BoundBy != Unknown || l.Ceilings[0].Of != RealizedCount || !strings.Contains(l.Error, "Unauthorized") {
+	if l := got["lost"]; l.Nodes != (Counts{}) || l.BoundBy != Unknown || l.Ceilings[0].Of != RealizedCount ||
+		!strings.Contains(l.Error, "Unauthorized") {
 		t.Errorf("%+v bound by %+v, error %q; want nothing and the reason", l.Nodes, l.Ceilings[0], l.Error)
 	}
 	if o := got["other"]; o.Nodes.Maximum != 4 || o.Error != "" {
 		t.Errorf("other reaches %d, error %q; want 4 (field fault BR-91)", o.Nodes.Maximum, o.Error)
 	}
 	// Where they share a quota that counts running nodes, nobody knows what is left of it.
-	lost.Uses, other.Uses = QuotaUses("g6.xlarge", 4, lost.CapacityTypes), QuotaUses("g6.xlarge", 4, other.CapacityTypes)
-	if o := byName(allocate([]SharedLimit{Quotas[0].Limit(400, 0)}, lost, other))["other"]; o.Nodes.Maximum != 1 || o.BoundBy != Unknown {
+	lost.Uses, other.Uses = QuotaUses("g6.xlarge", 4, lost.CapacityTypes),
+		QuotaUses("g6.xlarge", 4, other.CapacityTypes)
+	if o := byName(allocate([]SharedLimit{Quotas[0].Limit(400, 0)}, lost, other))["other"]; o.Nodes.Maximum != 1 ||
+		o.BoundBy != Unknown {
 		t.Errorf("other reaches %d bound by %s; want the one that runs, unknown", o.Nodes.Maximum, o.BoundBy)
 	}
 }
@@ -197,13 +238,15 @@ func TestAPoolThatOneLimitHoldsTakesNoMoreOfAnother(t *testing.T) {
 	b.Uses = SubnetUses([]string{"us-west-2a"}, 10)
 	got := byName(allocate([]SharedLimit{Quotas[0].Limit(8, 0), FreeAddresses("us-west-2a", 90, 0)}, a, b))
 	if got["a"].Nodes.Maximum != 2 || got["b"].Nodes.Maximum != 7 {
-		t.Errorf("a reaches %d, b %d; want 2 by the quota, and the other 7", got["a"].Nodes.Maximum, got["b"].Nodes.Maximum)
+		t.Errorf("a reaches %d, b %d; want 2 by the quota, and the other 7", got["a"].Nodes.Maximum,
+			got["b"].Nodes.Maximum)
 	}
 }
 
 // Doubt about a pool must not become another pool's gain two limits further on.
 func TestDoubtTravelsAlongTheLimitsThatPoolsShare(t *testing.T) {
-	pools := []PoolFacts{l4("1-doubtful", pool.Karpenter, 1, 0), l4("2-shares-quota", pool.Karpenter, 8, 0), l4("3-shares-zone", pool.Karpenter, 9, 0), l4("4-shares-spot", pool.Karpenter, 9, 0)}
+	pools := []PoolFacts{l4("1-doubtful", pool.Karpenter, 1, 0), l4("2-shares-quota", pool.Karpenter, 8, 0),
+		l4("3-shares-zone", pool.Karpenter, 9, 0), l4("4-shares-spot", pool.Karpenter, 9, 0)}
 	od, spot := []pool.CapacityType{pool.OnDemand}, []pool.CapacityType{pool.Spot}
 	zone := SubnetUses([]string{"us-west-2a"}, 1)
 	pools[0].Uses = QuotaUses("g6.xlarge", 1, od)
@@ -224,11 +267,13 @@ func TestDoubtTravelsAlongTheLimitsThatPoolsShare(t *testing.T) {
 func TestAPoolThatIsNotAdvertisedIsChargedWhatItMayTake(t *testing.T) {
 	general, gpu := l4("general", pool.Karpenter, 0, 1), l4("gpu", pool.Karpenter, 9, 0)
 	general.Advertised, general.Priority = false, 1
-	general.Ceilings = []Bound{ConfiguredCeiling(pool.Karpenter, false, Configured{Limits: &Limits{VCPUs: 16}}, PerNode{VCPUs: 2})}
+	general.Ceilings = []Bound{ConfiguredCeiling(pool.Karpenter, false, Configured{Limits: &Limits{VCPUs: 16}},
+		PerNode{VCPUs: 2})}
 	general.Uses, gpu.Uses = SubnetUses([]string{"us-west-2a"}, 10), SubnetUses([]string{"us-west-2a"}, 10)
 	got := byName(allocate([]SharedLimit{FreeAddresses("us-west-2a", 100, 0)}, general, gpu))
 	if g := got["general"]; g.Nodes.Maximum != 1 || g.BoundBy != NotAdvertised || g.LargestGang != 0 {
-		t.Errorf("general promises %d bound by %s, gang %d; want only what runs", g.Nodes.Maximum, g.BoundBy, g.LargestGang)
+		t.Errorf("general promises %d bound by %s, gang %d; want only what runs", g.Nodes.Maximum, g.BoundBy,
+			g.LargestGang)
 	}
 	if got["gpu"].Nodes.Maximum != 3 {
 		t.Errorf("gpu reaches %d; want 3: the general pool may make seven more nodes", got["gpu"].Nodes.Maximum)
@@ -238,10 +283,12 @@ func TestAPoolThatIsNotAdvertisedIsChargedWhatItMayTake(t *testing.T) {
 func TestASurgeIsKeptBackFromOthersAndNotAdvertised(t *testing.T) {
 	soft, other := l4("a-soft", pool.Karpenter, 2, 0), l4("b-other", pool.Karpenter, 9, 0)
 	soft.SurgeNodes = SurgeNodes(2, 10, 0)
-	soft.Uses, other.Uses = QuotaUses("g6.xlarge", 4, soft.CapacityTypes), QuotaUses("g6.xlarge", 4, other.CapacityTypes)
+	soft.Uses, other.Uses = QuotaUses("g6.xlarge", 4, soft.CapacityTypes),
+		QuotaUses("g6.xlarge", 4, other.CapacityTypes)
 	got := byName(allocate([]SharedLimit{Quotas[0].Limit(20, 0)}, soft, other))
 	if got["a-soft"].Nodes.Maximum != 2 || got["b-other"].Nodes.Maximum != 2 {
-		t.Errorf("soft reaches %d, other %d; want 2 and 2 of 5 nodes, one kept back", got["a-soft"].Nodes.Maximum, got["b-other"].Nodes.Maximum)
+		t.Errorf("soft reaches %d, other %d; want 2 and 2 of 5 nodes, one kept back", got["a-soft"].Nodes.Maximum,
+			got["b-other"].Nodes.Maximum)
 	}
 }
 

@@ -27,8 +27,10 @@ func TestTheSchemaChangesOnlyOnPurpose(t *testing.T) {
 	}
 	sum := sha256.Sum256(compact.Bytes())
 	if got := hex.EncodeToString(sum[:]); got != recordedSchemas[SchemaVersion] {
-		t.Errorf("the schema of version %d changed. If fields were removed or renamed, or changed their type or meaning, or became required: "+
-			"raise SchemaVersion. If fields were only added: record the new hash %s for this version", SchemaVersion, got)
+		t.Errorf("the schema of version %d changed. If fields were removed or renamed, or changed their type or "+
+			"meaning, or became required: "+
+			"raise SchemaVersion. If fields were only added: record the new hash %s for this version", SchemaVersion,
+			got)
 	}
 }
 
@@ -58,8 +60,14 @@ func compareSchema(t *testing.T, root, node map[string]any, typ reflect.Type, pa
 	if typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
 	}
-	want := map[reflect.Kind]string{reflect.Struct: "object", reflect.Map: "object", reflect.Slice: "array", reflect.String: "string",
-		reflect.Int: "integer", reflect.Bool: "boolean"}[typ.Kind()]
+	want := map[reflect.Kind]string{
+		reflect.Struct: "object",
+		reflect.Map:    "object",
+		reflect.Slice:  "array",
+		reflect.String: "string",
+		reflect.Int:    "integer",
+		reflect.Bool:   "boolean",
+	}[typ.Kind()]
 	if typ == reflect.TypeFor[time.Time]() {
 		want = "string"
 	}

@@ -14,9 +14,11 @@ type WakeFacts struct {
 	// Static: a Karpenter pool of a fixed number of nodes.
 	Static     bool
 	DeviceMode pool.DeviceMode
-	// ScalerVersion of the Karpenter or cluster-autoscaler that runs, with or without a leading v. Not read for Auto Mode.
+	// ScalerVersion of the Karpenter or cluster-autoscaler that runs, with or without a leading v. Not read for Auto
+	// Mode.
 	ScalerVersion string
-	// DRAEnabled is Karpenter's switch: settings.enableDRA, or settings.awsFeatureGates.draNVIDIAGPU with ignoreDRARequests off.
+	// DRAEnabled is Karpenter's switch: settings.enableDRA, or settings.awsFeatureGates.draNVIDIAGPU with
+	// ignoreDRARequests off.
 	DRAEnabled bool
 	// KubernetesVersion of the control plane, for example "1.36".
 	KubernetesVersion string
@@ -25,7 +27,8 @@ type WakeFacts struct {
 	Realized     Realized
 }
 
-// wakeRule says what it takes for a scaler to make nodes for the pods of a pool. The first row that fits a pool decides.
+// wakeRule says what it takes for a scaler to make nodes for the pods of a pool. The first row that fits a pool
+// decides.
 type wakeRule struct {
 	scaler     pool.Scaler
 	static     bool
@@ -38,12 +41,12 @@ type wakeRule struct {
 
 // wakeRules is the whole table. A fixed pool has no scaler and no row: NoAutoscaler bounds it.
 //
-//   - Karpenter and DRA: alpha since 1.15, Kubernetes 1.34; works from zero. With the switch off a pod that has only a claim never
-//     gets a node (measured). https://karpenter.sh/docs/tasks/dra/
+//   - Karpenter and DRA: alpha since 1.15, Kubernetes 1.34; works from zero. With the switch off a pod that has only a
+//     claim never gets a node (measured). https://karpenter.sh/docs/tasks/dra/
 //   - Static Karpenter pools keep their number whatever pods ask. https://karpenter.sh/docs/concepts/nodepools/
 //   - Auto Mode and DRA: Kubernetes 1.36. https://docs.aws.amazon.com/eks/latest/userguide/device-management.html
-//   - cluster-autoscaler and DRA: its AWS provider describes no devices of a node that is not there yet, so the first node never
-//     comes; field fault BR-11. Always on since 1.35, which needs resource.k8s.io/v1.
+//   - cluster-autoscaler and DRA: its AWS provider describes no devices of a node that is not there yet, so the first
+//     node never comes; field fault BR-11. Always on since 1.35, which needs resource.k8s.io/v1.
 //     https://github.com/modelplaneai/modelplane/issues/345
 var wakeRules = []wakeRule{
 	{scaler: pool.Karpenter, static: true, mode: pool.Plugin, version: "1.8"},
@@ -56,11 +59,12 @@ var wakeRules = []wakeRule{
 	{scaler: pool.ClusterAutoscaler, mode: pool.DRA, version: "1.35", kubernetes: "1.34", fromOne: true},
 }
 
-// Wake tells whether the pool's scaler can make the first node for the pool's pods, and what bounds the promise if it cannot.
+// Wake tells whether the pool's scaler can make the first node for the pool's pods, and what bounds the promise if it
+// cannot.
 //
-// A cluster-autoscaler pool of claims can grow while at least one node runs and its minimum keeps one; with a minimum of 0 it could
-// fall to zero and stay there, so only what runs is promised. The bound limits the promise and not the scaler: pods without a claim
-// may still wake the pool.
+// A cluster-autoscaler pool of claims can grow while at least one node runs and its minimum keeps one; with a minimum
+// of 0 it could fall to zero and stay there, so only what runs is promised. The bound limits the promise and not the
+// scaler: pods without a claim may still wake the pool.
 func Wake(f WakeFacts) (scalesFromZero bool, ceiling *Bound) {
 	realized := f.Realized.Total()
 	bound := func(format string, args ...any) *Bound {
@@ -89,10 +93,12 @@ func Wake(f WakeFacts) (scalesFromZero bool, ceiling *Bound) {
 		}
 		have := "v" + strings.TrimPrefix(need.have, "v")
 		if !semver.IsValid(have) {
-			return false, unknown(fmt.Sprintf("the version of %s (%q) is not known; it has to be %s or later", need.what, need.have, need.want))
+			return false, unknown(fmt.Sprintf("the version of %s (%q) is not known; it has to be %s or later",
+				need.what, need.have, need.want))
 		}
 		if semver.Compare(have, "v"+need.want) < 0 {
-			return false, bound("%s makes no nodes for %s before %s %s; it is %s", f.Scaler, pods, need.what, need.want, need.have)
+			return false, bound("%s makes no nodes for %s before %s %s; it is %s", f.Scaler, pods, need.what, need.want,
+				need.have)
 		}
 	}
 	switch {
@@ -103,7 +109,8 @@ func Wake(f WakeFacts) (scalesFromZero bool, ceiling *Bound) {
 	case rule.fromOne && realized == 0:
 		return false, bound("%s cannot make the first node of a DRA pool, and none runs", f.Scaler)
 	case rule.fromOne && f.MinNodeCount < 1:
-		return false, bound("%s cannot make the first node of a DRA pool, and with minNodeCount 0 the pool may fall to zero", f.Scaler)
+		return false, bound("%s cannot make the first node of a DRA pool, and with minNodeCount 0 the pool may fall "+
+			"to zero", f.Scaler)
 	}
 	return !rule.fromOne, nil
 }

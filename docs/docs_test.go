@@ -30,7 +30,8 @@ type fault struct{ number, held string }
 
 func faults(t *testing.T) (found []fault) {
 	t.Helper()
-	for _, row := range regexp.MustCompile(`(?m)^\| (BR-\d+) \|(.*)\|$`).FindAllStringSubmatch(read(t, "docs/field-faults.md"), -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\| (BR-\d+) \|(.*)\|$`).FindAllStringSubmatch(read(t,
+		"docs/field-faults.md"), -1) {
 		cells := strings.Split(row[2], " | ")
 		if len(cells) != 3 {
 			t.Fatalf("%s has %d cells after its number, want fault, program and tests", row[1], len(cells))
@@ -153,7 +154,8 @@ func TestTheCauseOfARefusedPublicChartIsNamed(t *testing.T) {
 	}
 }
 
-// Field fault BR-62: https://github.com/pulumi/pulumi-eks/pull/1199 was merged in June 2024, before the first release of version 3.
+// Field fault BR-62: https://github.com/pulumi/pulumi-eks/pull/1199 was merged in June 2024, before the first release
+// of version 3.
 func TestTheComponentIsNewerThanTheFixForAccessModeAPI(t *testing.T) {
 	file, err := modfile.Parse("go.mod", []byte(read(t, "go.mod")), nil)
 	if err != nil {

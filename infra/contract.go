@@ -17,16 +17,18 @@ const (
 	systemPool  = "system"
 	generalPool = "general"
 
-	// addressReserve of each zone is for load balancers, endpoints and the nodes that an update starts beside the old ones.
+	// addressReserve of each zone is for load balancers, endpoints and the nodes that an update starts beside the old
+	// ones.
 	addressReserve = 64
 )
 
-// smallestGeneral is the smallest node that the general pool is assumed to make: of the categories it may use, none takes more addresses
-// for a vCPU than a .large, so a pool of such nodes is the worst that subnets have to bear.
+// smallestGeneral is the smallest node that the general pool is assumed to make: of the categories it may use, none
+// takes more addresses for a vCPU than a .large, so a pool of such nodes is the worst that subnets have to bear.
 var smallestGeneral = pool.Shape{VCPUs: 2, MemoryMiB: 4096, MaxENIs: 3, IPv4PerENI: 10}
 
 // document computes the capacity contract from the configuration, AWS's answers and what runs.
-func document(cluster string, env config.Environment, f facts, realized map[string]capacity.Realized, now time.Time) capacity.Document {
+func document(cluster string, env config.Environment, f facts, realized map[string]capacity.Realized,
+	now time.Time) capacity.Document {
 	validFor, err := time.ParseDuration(env.Capacity.ValidFor)
 	if err != nil {
 		validFor = 0 // Validate has refused it before; a document that is never valid promises nothing
@@ -49,22 +51,35 @@ func document(cluster string, env config.Environment, f facts, realized map[stri
 	return capacity.Allocate(in)
 }
 
-func poolFacts(p config.Pool, env config.Environment, f facts, realized capacity.Realized, now time.Time) capacity.PoolFacts {
+func poolFacts(p config.Pool, env config.Environment, f facts, realized capacity.Realized,
+	now time.Time) capacity.PoolFacts {
 	shape := f.Shapes[p.InstanceTypes[0]]
 	zones := zonesOf(p, env, f)
 	facts := capacity.PoolFacts{
-		Name: p.Name, Scaler: p.Scaler, Advertised: true, DeviceMode: p.DeviceMode, Priority: p.Priority,
-		InstanceTypes: p.InstanceTypes, CapacityTypes: p.CapacityTypes, Zones: zones,
-		PerNode:    capacity.PerNodeOf(shape),
-		Configured: capacity.Configured{NodeCount: p.NodeCount, MinNodeCount: p.MinNodeCount, MaxNodeCount: p.MaxNodeCount},
-		Labels:     nodeLabels(p, shape), Taints: p.AllTaints(),
+		Name:          p.Name,
+		Scaler:        p.Scaler,
+		Advertised:    true,
+		DeviceMode:    p.DeviceMode,
+		Priority:      p.Priority,
+		InstanceTypes: p.InstanceTypes,
+		CapacityTypes: p.CapacityTypes,
+		Zones:         zones,
+		PerNode:       capacity.PerNodeOf(shape),
+		Configured: capacity.Configured{
+			NodeCount:    p.NodeCount,
+			MinNodeCount: p.MinNodeCount,
+			MaxNodeCount: p.MaxNodeCount,
+		},
+		Labels:        nodeLabels(p, shape),
+		Taints:        p.AllTaints(),
 		Realized:      realized,
 		MaximumIsSoft: p.Scaler.Dynamic() && !p.Static,
 		TiedToZone:    p.Spread != "",
 		Uses:          capacity.SubnetUses(zones, addresses(shape, p, env)),
 	}
 	if len(zones) == 1 {
-		facts.Notes = append(facts.Notes, fmt.Sprintf("only zone %s serves this pool; when it is out of stock, so is the pool", zones[0]))
+		facts.Notes = append(facts.Notes, fmt.Sprintf("only zone %s serves this pool; when it is out of stock, so is "+
+			"the pool", zones[0]))
 	}
 	facts.Uses = append(facts.Uses, capacity.QuotaUses(p.InstanceTypes[0], shape.VCPUs, p.CapacityTypes)...)
 	if p.Static {
@@ -73,13 +88,19 @@ func poolFacts(p config.Pool, env config.Environment, f facts, realized capacity
 	if p.MaxNodeCount != nil && facts.MaximumIsSoft {
 		facts.SurgeNodes = capacity.SurgeNodes(*p.MaxNodeCount, env.Capacity.SurgeMarginPercent, 0)
 	}
-	facts.Ceilings = append(facts.Ceilings, capacity.ConfiguredCeiling(p.Scaler, p.Static, facts.Configured, facts.PerNode))
+	facts.Ceilings = append(facts.Ceilings, capacity.ConfiguredCeiling(p.Scaler, p.Static, facts.Configured,
+		facts.PerNode))
 	if p.Scaler.ManagedGroup() {
-		facts.Ceilings = append(facts.Ceilings, capacity.NodeGroupSizeCeiling(max(1, len(groupZones(p, env, f))), capacity.DefaultNodesPerGroup))
+		facts.Ceilings = append(facts.Ceilings,
+			capacity.NodeGroupSizeCeiling(max(1, len(groupZones(p, env, f))), capacity.DefaultNodesPerGroup))
 	}
 	if p.Spread != "" {
 		for _, share := range shares(p, env, f) {
-			facts.Uses = append(facts.Uses, capacity.Use{Limit: shareKey(p, share.Zone), CostPerNode: 1, Zone: share.Zone})
+			facts.Uses = append(facts.Uses, capacity.Use{
+				Limit:       shareKey(p, share.Zone),
+				CostPerNode: 1,
+				Zone:        share.Zone,
+			})
 		}
 	}
 	var wake *capacity.Bound
@@ -88,14 +109,21 @@ func poolFacts(p config.Pool, env config.Environment, f facts, realized capacity
 	}
 	if r := p.Reservation; r != nil && len(p.CapacityTypes) == 1 { // what may be bought beside it has no such end
 		end, _ := time.Parse(time.RFC3339, r.End) // Validate has refused anything else than a time or nothing
-		facts.Ceilings = append(facts.Ceilings, capacity.ReservationCeiling(capacity.ReservationFacts{ID: r.ID, Count: r.Count, End: end}, now))
+		facts.Ceilings = append(facts.Ceilings, capacity.ReservationCeiling(capacity.ReservationFacts{
+			ID:    r.ID,
+			Count: r.Count,
+			End:   end,
+		}, now))
 	}
 	if env.GitOps.NodePools == "manifests" && !env.GitOps.Applied && p.Scaler.Dynamic() {
 		facts.Ceilings = append(facts.Ceilings, capacity.NotAppliedCeiling(realized))
 	}
 	for _, t := range p.InstanceTypes {
 		if _, asked := f.Offerings[t]; !asked {
-			facts.Ceilings = append(facts.Ceilings, capacity.Bound{Kind: capacity.Zones, Unknown: "which zones offer " + t + " could not be read"})
+			facts.Ceilings = append(facts.Ceilings, capacity.Bound{
+				Kind:    capacity.Zones,
+				Unknown: "which zones offer " + t + " could not be read",
+			})
 			break
 		}
 	}
@@ -104,8 +132,12 @@ func poolFacts(p config.Pool, env config.Environment, f facts, realized capacity
 
 func wakeFacts(p config.Pool, env config.Environment, realized capacity.Realized) capacity.WakeFacts {
 	w := capacity.WakeFacts{
-		Scaler: p.Scaler, Static: p.Static, DeviceMode: p.DeviceMode, KubernetesVersion: env.Cluster.KubernetesVersion, Realized: realized,
-		DRAEnabled: env.Karpenter.EnableDRA,
+		Scaler:            p.Scaler,
+		Static:            p.Static,
+		DeviceMode:        p.DeviceMode,
+		KubernetesVersion: env.Cluster.KubernetesVersion,
+		Realized:          realized,
+		DRAEnabled:        env.Karpenter.EnableDRA,
 	}
 	if p.MinNodeCount != nil {
 		w.MinNodeCount = *p.MinNodeCount
@@ -123,10 +155,16 @@ func wakeFacts(p config.Pool, env config.Environment, realized capacity.Realized
 func systemFacts(env config.Environment, f facts, realized capacity.Realized) capacity.PoolFacts {
 	shape, zones := f.Shapes[env.System.InstanceType], networkZones(env, f)
 	facts := capacity.PoolFacts{
-		Name: systemPool, Scaler: pool.Fixed, InstanceTypes: []string{env.System.InstanceType},
-		CapacityTypes: []pool.CapacityType{pool.OnDemand}, Zones: zones, PerNode: capacity.PerNodeOf(shape),
-		Configured: capacity.Configured{NodeCount: env.System.NodeCount}, Labels: map[string]string{pool.PoolLabel: systemPool},
-		Realized: realized, Uses: capacity.SubnetUses(zones, addresses(shape, config.Pool{}, env)),
+		Name:          systemPool,
+		Scaler:        pool.Fixed,
+		InstanceTypes: []string{env.System.InstanceType},
+		CapacityTypes: []pool.CapacityType{pool.OnDemand},
+		Zones:         zones,
+		PerNode:       capacity.PerNodeOf(shape),
+		Configured:    capacity.Configured{NodeCount: env.System.NodeCount},
+		Labels:        map[string]string{pool.PoolLabel: systemPool},
+		Realized:      realized,
+		Uses:          capacity.SubnetUses(zones, addresses(shape, config.Pool{}, env)),
 	}
 	facts.Ceilings = []capacity.Bound{
 		capacity.ConfiguredCeiling(pool.Fixed, false, facts.Configured, facts.PerNode),
@@ -142,13 +180,23 @@ func generalFacts(env config.Environment, f facts, realized capacity.Realized) c
 		zones = slices.Sorted(slices.Values(g.Zones))
 	}
 	facts := capacity.PoolFacts{
-		Name: generalPool, Scaler: g.Scaler, InstanceTypes: []string{}, CapacityTypes: g.CapacityTypes, Zones: zones,
-		PerNode:    capacity.PerNodeOf(smallestGeneral),
-		Configured: capacity.Configured{Limits: &capacity.Limits{VCPUs: g.Limits.VCPUs, MemoryMiB: g.Limits.MemoryGiB * 1024}},
-		Labels:     map[string]string{pool.PoolLabel: generalPool},
-		Realized:   realized, ScalesFromZero: true, MaximumIsSoft: true,
-		Uses:  capacity.SubnetUses(zones, addresses(smallestGeneral, config.Pool{}, env)),
-		Notes: []string{"its nodes have several shapes; the smallest it could make stand for all when addresses are kept for it"},
+		Name:          generalPool,
+		Scaler:        g.Scaler,
+		InstanceTypes: []string{},
+		CapacityTypes: g.CapacityTypes,
+		Zones:         zones,
+		PerNode:       capacity.PerNodeOf(smallestGeneral),
+		Configured: capacity.Configured{Limits: &capacity.Limits{
+			VCPUs:     g.Limits.VCPUs,
+			MemoryMiB: g.Limits.MemoryGiB * 1024,
+		}},
+		Labels:         map[string]string{pool.PoolLabel: generalPool},
+		Realized:       realized,
+		ScalesFromZero: true,
+		MaximumIsSoft:  true,
+		Uses:           capacity.SubnetUses(zones, addresses(smallestGeneral, config.Pool{}, env)),
+		Notes: []string{"its nodes have several shapes; the smallest it could make stand for all when " +
+			"addresses are kept for it"},
 	}
 	facts.Ceilings = []capacity.Bound{capacity.ConfiguredCeiling(g.Scaler, false, facts.Configured, facts.PerNode)}
 	return facts
@@ -157,7 +205,8 @@ func generalFacts(env config.Environment, f facts, realized capacity.Realized) c
 // addresses that a full node of the shape takes out of its subnet; 0 when the shape is not known.
 func addresses(shape pool.Shape, p config.Pool, env config.Environment) int {
 	cni := capacity.CNI{PrefixDelegation: env.Network.PrefixDelegation || env.Uses(pool.AutoMode)}
-	// The kubelet's own maximum on EKS images. https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/kubelet/eni_max_pods.go
+	// The kubelet's own maximum on EKS images.
+	// https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/kubelet/eni_max_pods.go
 	pods := shape.MaxENIs*(shape.IPv4PerENI-1) + 2
 	if cni.PrefixDelegation {
 		pods = 110
@@ -173,7 +222,10 @@ func addresses(shape pool.Shape, p config.Pool, env config.Environment) int {
 }
 
 func quotaLimits(env config.Environment, f facts) (limits []capacity.SharedLimit) {
-	reserve := map[pool.CapacityType]int{pool.OnDemand: env.Capacity.ReservedVCPUs.OnDemand, pool.Spot: env.Capacity.ReservedVCPUs.Spot}
+	reserve := map[pool.CapacityType]int{
+		pool.OnDemand: env.Capacity.ReservedVCPUs.OnDemand,
+		pool.Spot:     env.Capacity.ReservedVCPUs.Spot,
+	}
 	for _, q := range capacity.Quotas {
 		switch asked, found := f.Quotas[q.Code]; {
 		case !found: // no pool draws from it

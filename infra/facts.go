@@ -15,7 +15,8 @@ import (
 	"github.com/headroom-eks/headroom/problem"
 )
 
-// facts are AWS's answers to what the configuration asks for. Whatever could not be asked is left out, and says why in unknown.
+// facts are AWS's answers to what the configuration asks for. Whatever could not be asked is left out, and says why in
+// unknown.
 type facts struct {
 	Partition string // aws, aws-cn, aws-us-gov
 	DNSSuffix string // amazonaws.com or amazonaws.com.cn
@@ -32,10 +33,13 @@ type facts struct {
 	VPCCIDR   string                // of an existing network
 	VPCSubnet map[string]string     // VPC of each subnet of an existing network
 
-	LiveName     string                            // of this stack's cluster, empty when there is none or it cannot be told from others
-	LiveVersion  string                            // of the cluster, empty when there is none or it could not be asked
-	LiveAuto     *bool                             // whether the live cluster runs Auto Mode, nil when there is none or it could not be asked
-	LiveAutoRole string                            // ARN of the node role in the live cluster's settings, kept there when Auto Mode goes off
+	// of this stack's cluster, empty when there is none or it cannot be told from others
+	LiveName    string
+	LiveVersion string // of the cluster, empty when there is none or it could not be asked
+	// whether the live cluster runs Auto Mode, nil when there is none or it could not be asked
+	LiveAuto *bool
+	// ARN of the node role in the live cluster's settings, kept there when Auto Mode goes off
+	LiveAutoRole string
 	LiveGroups   map[string]clusterautoscaler.Live // by physical name
 	LiveNodes    map[string]int                    // running instances by pool, asked only when pools are handed over
 
@@ -43,7 +47,8 @@ type facts struct {
 	SpotRole    *bool    // whether the account has the service-linked role for spot, nil when it could not be asked
 
 	Unknown []string // questions without an answer, each with its reason; less is promised
-	// Unguarded are questions without an answer that keep what runs from being replaced or deleted; without them nothing is changed.
+	// Unguarded are questions without an answer that keep what runs from being replaced or deleted; without them
+	// nothing is changed.
 	Unguarded []string
 }
 
@@ -94,8 +99,8 @@ func pinnedImages(env config.Environment, f facts) (images []pinnedImage) {
 	return images
 }
 
-// liveNames are the clusters that may be this stack's: the one of its name, or with a unique suffix every one of that name and some
-// suffix, since which is this stack's is not known before the program has run.
+// liveNames are the clusters that may be this stack's: the one of its name, or with a unique suffix every one of that
+// name and some suffix, since which is this stack's is not known before the program has run.
 func liveNames(all []string, c config.Cluster) (names []string) {
 	own := regexp.MustCompile("^" + regexp.QuoteMeta(c.Name) + "$")
 	if c.UniqueSuffix {
@@ -129,8 +134,9 @@ func networkZones(env config.Environment, f facts) []string {
 	return slices.Compact(zones)
 }
 
-// poolZones are the zones of the network that the pool asks for and that offer all its instance types, sorted; with an error when there
-// is none. Zones that could not be asked about count as offering: the contract then says that they are not known.
+// poolZones are the zones of the network that the pool asks for and that offer all its instance types, sorted; with an
+// error when there is none. Zones that could not be asked about count as offering: the contract then says that they are
+// not known.
 func poolZones(p config.Pool, env config.Environment, f facts) ([]string, error) {
 	zones := networkZones(env, f)
 	offered := slices.Clone(zones)
@@ -152,31 +158,39 @@ func zonesOf(p config.Pool, env config.Environment, f facts) []string {
 // judge reports what AWS's answers refuse.
 func judge(env config.Environment, f facts) (problems problem.List) {
 	for _, question := range f.Unguarded {
-		problems.Add("aws", "%s; without the answer what runs could be replaced or deleted unseen; give the permission to ask, and run again", question)
+		problems.Add("aws", "%s; without the answer what runs could be replaced or deleted unseen; give the "+
+			"permission to ask, and run again", question)
 	}
 	if s, known := f.Shapes[env.System.InstanceType]; !env.Uses(pool.AutoMode) && (!known || s.Architecture == "") {
-		problems.Add("system.instanceType", "EC2 gives no description of %s in %s; choose a type the region has", env.System.InstanceType, f.Region)
+		problems.Add("system.instanceType", "EC2 gives no description of %s in %s; choose a type the region has",
+			env.System.InstanceType, f.Region)
 	}
 	judgeQuotas(env, f, &problems)
 	for _, zone := range env.Network.Zones {
 		if _, known := f.ZoneIDs[zone]; !known && len(f.ZoneIDs) > 0 {
-			problems.Add("network.zones", "this account has no zone %q in %s; it has %s", zone, f.Region, strings.Join(slices.Sorted(maps.Keys(f.ZoneIDs)), ", "))
+			problems.Add("network.zones", "this account has no zone %q in %s; it has %s", zone, f.Region,
+				strings.Join(slices.Sorted(maps.Keys(f.ZoneIDs)), ", "))
 		}
 	}
 	if wanted := env.Cluster.KubernetesVersion; len(f.Versions) > 0 && !slices.Contains(f.Versions, wanted) {
-		problems.Add("cluster.kubernetesVersion", "EKS serves no %q in %s; it serves %s", wanted, f.Region, strings.Join(f.Versions, ", "))
+		problems.Add("cluster.kubernetesVersion", "EKS serves no %q in %s; it serves %s", wanted, f.Region,
+			strings.Join(f.Versions, ", "))
 	}
 	problems.Join("cluster.", cluster.CheckVersion(f.LiveVersion, env.Cluster.KubernetesVersion))
 	for _, id := range slices.Sorted(maps.Keys(f.VPCSubnet)) {
 		if vpc := f.VPCSubnet[id]; vpc != env.Network.Existing.VPCID {
-			problems.Add("network.existing", "subnet %s belongs to %s, not to %s; name subnets of one VPC", id, vpc, env.Network.Existing.VPCID)
+			problems.Add("network.existing", "subnet %s belongs to %s, not to %s; name subnets of one VPC", id, vpc,
+				env.Network.Existing.VPCID)
 		}
 	}
-	if existing := env.Network.Existing; existing != nil && (f.VPCCIDR == "" || len(f.Subnets) < len(existing.PrivateSubnetIDs)+len(existing.PublicSubnetIDs)) {
-		problems.Add("network.existing", "the VPC or a subnet could not be read (%s); check the ids and the permission to describe them", strings.Join(f.Unknown, "; "))
+	if existing := env.Network.Existing; existing != nil &&
+		(f.VPCCIDR == "" || len(f.Subnets) < len(existing.PrivateSubnetIDs)+len(existing.PublicSubnetIDs)) {
+		problems.Add("network.existing", "the VPC or a subnet could not be read (%s); check the ids and the "+
+			"permission to describe them", strings.Join(f.Unknown, "; "))
 	}
 	if zones := networkZones(env, f); env.Network.Existing != nil && len(f.Subnets) > 0 && len(zones) < 2 {
-		problems.Add("network.existing.privateSubnetIds", "all lie in %s; EKS needs two zones at least", strings.Join(zones, ", "))
+		problems.Add("network.existing.privateSubnetIds", "all lie in %s; EKS needs two zones at least",
+			strings.Join(zones, ", "))
 	}
 	for _, ami := range f.MissingAMIs {
 		problems.Add("system.amiRelease", "%s does not exist in %s; pin another release", ami, f.Region)
@@ -198,43 +212,53 @@ func judge(env config.Environment, f facts) (problems problem.List) {
 	}
 	judgeGeneral(env, &problems)
 	if f.SpotRole != nil && !*f.SpotRole && env.UsesSpot() && !env.Spot.CreateServiceLinkedRole {
-		problems.Add("spot", "this account has no service-linked role AWSServiceRoleForEC2Spot, without which no spot instance starts; "+
-			"create it once (aws iam create-service-linked-role --aws-service-name spot.amazonaws.com) or set spot.createServiceLinkedRole: true in one stack of the account")
+		problems.Add("spot", "this account has no service-linked role AWSServiceRoleForEC2Spot, without which no "+
+			"spot instance starts; "+
+			"create it once (aws iam create-service-linked-role --aws-service-name spot.amazonaws.com) or set "+
+			"spot.createServiceLinkedRole: true in one stack of the account")
 	}
 	judgeAutoMode(env, f, &problems)
 	for _, name := range slices.Sorted(maps.Keys(f.LiveNodes)) {
 		if n := f.LiveNodes[name]; n > 0 {
-			problems.Add("gitOps", "pool %q has %d running nodes; if it is applied elsewhere already, set gitOps.applied: true; if this program still "+
-				"holds it, they would be deleted with its NodePool: first run an update with gitOps.nodePools: keep, then apply the manifests and set "+
+			problems.Add("gitOps", "pool %q has %d running nodes; if it is applied elsewhere already, set "+
+				"gitOps.applied: true; if this program still "+
+				"holds it, they would be deleted with its NodePool: first run an update with gitOps.nodePools: keep, "+
+				"then apply the manifests and set "+
 				"gitOps.nodePools: manifests with applied: true", name, n)
 		}
 	}
 	return problems
 }
 
-// judgeAutoMode refuses a switch that nobody allowed, and those that would replace the cluster: its settings take a node role once, and
-// neither another nor none after it (docs/auto-mode.md).
+// judgeAutoMode refuses a switch that nobody allowed, and those that would replace the cluster: its settings take a
+// node role once, and neither another nor none after it (docs/auto-mode.md).
 func judgeAutoMode(env config.Environment, f facts, problems *problem.List) {
 	if f.LiveAuto == nil {
 		return
 	}
 	wanted, builtIn := env.Uses(pool.AutoMode), len(env.AutoMode.BuiltInPools) > 0
 	if *f.LiveAuto != wanted && !env.AutoMode.AllowSwitch {
-		problems.Add("autoMode", "the live cluster has Auto Mode %s and this configuration would switch it %s, which moves every node; set autoMode.allowSwitch: true to do it", onOff(*f.LiveAuto), onOff(wanted))
+		problems.Add("autoMode", "the live cluster has Auto Mode %s and this configuration would switch it %s, which "+
+			"moves every node; set autoMode.allowSwitch: true to do it", onOff(*f.LiveAuto), onOff(wanted))
 	}
 	switch {
 	case !wanted:
 	case f.LiveAutoRole != "" && !builtIn:
-		problems.Add("autoMode.builtInPools", "is empty, and the live cluster's settings hold the node role %s of a built-in pool; taking it out would replace the cluster; keep one", f.LiveAutoRole)
+		problems.Add("autoMode.builtInPools", "is empty, and the live cluster's settings hold the node role %s of a "+
+			"built-in pool; taking it out would replace the cluster; keep one", f.LiveAutoRole)
 	case f.LiveAutoRole != "" && !*f.LiveAuto:
-		problems.Add("autoMode.builtInPools", "the live cluster's settings still hold the node role %s of an earlier Auto Mode; a new one would replace the cluster; use another scaler, or a new cluster", f.LiveAutoRole)
+		problems.Add("autoMode.builtInPools", "the live cluster's settings still hold the node role %s of an earlier "+
+			"Auto Mode; a new one would replace the cluster; use another scaler, or a new cluster", f.LiveAutoRole)
 	case f.LiveAutoRole == "" && builtIn && *f.LiveAuto:
-		problems.Add("autoMode.builtInPools", "is %s, and the live cluster runs Auto Mode without any; no order is known in which the nodes' access entry goes from this program to EKS; leave it empty, or switch Auto Mode off first", strings.Join(env.AutoMode.BuiltInPools, ", "))
+		problems.Add("autoMode.builtInPools", "is %s, and the live cluster runs Auto Mode without any; no order is "+
+			"known in which the nodes' access entry goes from this program to EKS; leave it empty, or switch Auto "+
+			"Mode off first", strings.Join(env.AutoMode.BuiltInPools, ", "))
 	}
 }
 
-// judgeQuotas refuses nodes that are still to be made at once, without a pod asking, when the quota cannot hold even them: the update would
-// fail half-way. What runs already is not counted: a quota that was lowered under it removes nothing, and the contract tells of it.
+// judgeQuotas refuses nodes that are still to be made at once, without a pod asking, when the quota cannot hold even
+// them: the update would fail half-way. What runs already is not counted: a quota that was lowered under it removes
+// nothing, and the contract tells of it.
 func judgeQuotas(env config.Environment, f facts, problems *problem.List) {
 	needed, by := map[string]int{}, map[string][]string{}
 	for _, p := range env.Pools {
@@ -249,7 +273,8 @@ func judgeQuotas(env config.Environment, f facts, problems *problem.List) {
 	}
 	for _, code := range slices.Sorted(maps.Keys(needed)) {
 		if q, asked := f.Quotas[code]; asked && q.Reason == "" && needed[code] > q.VCPUs {
-			problems.Add("pools", "%s start with nodes of %d vCPUs together, and the quota %s allows %d; ask AWS for more or lower their counts",
+			problems.Add("pools", "%s start with nodes of %d vCPUs together, and the quota %s allows %d; ask AWS for "+
+				"more or lower their counts",
 				strings.Join(by[code], ", "), needed[code], code, q.VCPUs)
 		}
 	}
@@ -274,7 +299,8 @@ func judgePool(at string, p config.Pool, env config.Environment, f facts, proble
 	for i, t := range p.InstanceTypes {
 		shape, known := f.Shapes[t]
 		if !known {
-			problems.Add(at+".instanceTypes", "EC2 gives no description of %s in %s, so what a node offers is not known; choose a type the region has", t, f.Region)
+			problems.Add(at+".instanceTypes", "EC2 gives no description of %s in %s, so what a node offers is not "+
+				"known; choose a type the region has", t, f.Region)
 			continue
 		}
 		if shape.GPUs < 1 {
@@ -285,11 +311,14 @@ func judgePool(at string, p config.Pool, env config.Environment, f facts, proble
 			continue
 		}
 		if shape.VCPUs != first.VCPUs || shape.GPUs != first.GPUs {
-			problems.Add(at+".instanceTypes", "%s has %d vCPUs and %d GPUs, %s has %d and %d; the types of a pool have one shape",
+			problems.Add(at+".instanceTypes", "%s has %d vCPUs and %d GPUs, %s has %d and %d; the types of a pool "+
+				"have one shape",
 				t, shape.VCPUs, shape.GPUs, first.InstanceType, first.VCPUs, first.GPUs)
 		}
 		if shape.GPUModel != first.GPUModel {
-			problems.Add(at+".instanceTypes", "%s has %s GPUs, %s has %s; a gang expects one model, make a pool of each", t, shape.GPUModel, first.InstanceType, first.GPUModel)
+			problems.Add(at+".instanceTypes",
+				"%s has %s GPUs, %s has %s; a gang expects one model, make a pool of each", t, shape.GPUModel,
+				first.InstanceType, first.GPUModel)
 		}
 	}
 	if _, err := poolZones(p, env, f); err != nil {
@@ -299,8 +328,9 @@ func judgePool(at string, p config.Pool, env config.Environment, f facts, proble
 	judgeNodePool(at, p, env, f, problems)
 }
 
-// lockedOut says that whoever runs the program may not be able to make objects in the cluster: with a cluster-admin named, the creator
-// gets no access of its own. It is a warning and no refusal, since a role can be assumed in ways its name does not show.
+// lockedOut says that whoever runs the program may not be able to make objects in the cluster: with a cluster-admin
+// named, the creator gets no access of its own. It is a warning and no refusal, since a role can be assumed in ways its
+// name does not show.
 func lockedOut(env config.Environment, f facts) (warning string) {
 	// arn:aws:sts::123456789012:assumed-role/<role>/<session> is the caller that has assumed <role>.
 	caller := strings.Split(f.Caller, "/")
@@ -318,7 +348,8 @@ func lockedOut(env config.Environment, f facts) (warning string) {
 	if admins == 0 {
 		return ""
 	}
-	return fmt.Sprintf("cluster.access names cluster-admins, and %s is none of them by its name: if it is not, objects in the cluster are refused as unauthorized", f.Caller)
+	return fmt.Sprintf("cluster.access names cluster-admins, and %s is none of them by its name: if it is not, "+
+		"objects in the cluster are refused as unauthorized", f.Caller)
 }
 
 func onOff(b bool) string {

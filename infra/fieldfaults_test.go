@@ -81,7 +81,8 @@ func TestTwoStacksOfOneAccountShareNoName(t *testing.T) {
 			if !strings.HasPrefix(r.Type, "aws:") || r.Inputs["clusterName"] != nil {
 				continue
 			}
-			for _, key := range []string{"name", "namePrefix", "roleName", "policyName", "keyPairName", "groupName", "dbName", "bucket"} {
+			for _, key := range []string{"name", "namePrefix", "roleName", "policyName", "keyPairName", "groupName",
+				"dbName", "bucket"} {
 				name, given := r.Inputs[key]
 				if !given {
 					continue
@@ -101,11 +102,14 @@ func TestTwoStacksOfOneAccountShareNoName(t *testing.T) {
 
 // Field fault BR-32: nobody can point the controller at a queue that another cluster reads.
 func TestAQueueOfAnotherClusterCannotBeGiven(t *testing.T) {
-	_, problems := config.Decode(`{"network": {"zones": ["us-west-2a", "us-west-2b"]}, "karpenter": {"interruptionQueueName": "shared"}}`)
+	_,
+		problems := config.Decode(
+		`{"network": {"zones": ["us-west-2a", "us-west-2b"]}, "karpenter": {"interruptionQueueName": "shared"}}`)
 	if err := problems.Err(); err == nil || !strings.Contains(err.Error(), "interruptionQueueName") {
 		t.Errorf("field fault BR-32: %v", err)
 	}
-	if queues := registers(t, "blue", everyScaler).of(t, "Queue"); slices.ContainsFunc(queues, func(r registered) bool { return r.Inputs["name"] != nil }) {
+	if queues := registers(t, "blue", everyScaler).of(t, "Queue"); slices.ContainsFunc(queues,
+		func(r registered) bool { return r.Inputs["name"] != nil }) {
 		t.Errorf("field fault BR-32: a queue has a name of its own choosing: %v", queues)
 	}
 }
@@ -168,8 +172,8 @@ func TestNodesControllerAndAccessEntryMeanOneRole(t *testing.T) {
 	}
 }
 
-// Field faults BR-52 and BR-53: charts carry no login, are no Helm releases whose half-made state blocks the next update, and what has
-// to become ready comes after the nodes it runs on.
+// Field faults BR-52 and BR-53: charts carry no login, are no Helm releases whose half-made state blocks the next
+// update, and what has to become ready comes after the nodes it runs on.
 func TestChartsCarryNoLoginAndComeAfterTheirNodes(t *testing.T) {
 	g := registers(t, "blue", everyScaler)
 	for _, chart := range g.of(t, "Chart") {
@@ -177,10 +181,12 @@ func TestChartsCarryNoLoginAndComeAfterTheirNodes(t *testing.T) {
 			t.Errorf("field fault BR-53: %s is a %s", chart.Name, chart.Type)
 		}
 		options, _ := chart.Inputs["repositoryOpts"].(map[string]any)
-		if others := slices.DeleteFunc(slices.Sorted(maps.Keys(options)), func(key string) bool { return key == "repo" }); len(others) > 0 {
+		if others := slices.DeleteFunc(slices.Sorted(maps.Keys(options)),
+			func(key string) bool { return key == "repo" }); len(others) > 0 {
 			t.Errorf("field fault BR-52: %s has %v", chart.Name, others)
 		}
-		if definitionsOnly := strings.HasSuffix(chart.Name, "-crd"); !definitionsOnly && !slices.Contains(chart.DependsOn, "system-group") {
+		if definitionsOnly := strings.HasSuffix(chart.Name, "-crd"); !definitionsOnly &&
+			!slices.Contains(chart.DependsOn, "system-group") {
 			t.Errorf("field fault BR-53: %s does not come after the system group: %v", chart.Name, chart.DependsOn)
 		}
 	}
@@ -212,18 +218,21 @@ func TestAGPUPoolBringsItsDevicePluginUnlessSomeoneElseDoes(t *testing.T) {
 	if got := charts(everyScaler + "    gpu: {providedElsewhere: true}\n"); slices.Contains(got, "gpu-device-plugin") {
 		t.Errorf("provided elsewhere, and the charts are %v", got)
 	}
-	env, problems := config.Decode(`{"network": {"zones": ["us-west-2a", "us-west-2b"]}, "gpu": {"providedElsewhere": true},
+	env,
+		problems := config.Decode(
+		`{"network": {"zones": ["us-west-2a", "us-west-2b"]}, "gpu": {"providedElsewhere": true},
 		"pools": [{"name": "a", "scaler": "karpenter", "instanceTypes": ["g6.xlarge"], "maxNodeCount": 1}]}`)
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if said := strings.Join(env.WithDefaults("blue").Warnings(), "\n"); !strings.Contains(said, "gpu.providedElsewhere") {
+	if said := strings.Join(env.WithDefaults("blue").Warnings(), "\n"); !strings.Contains(said,
+		"gpu.providedElsewhere") {
 		t.Errorf("field fault BR-73: switched off without a word: %q", said)
 	}
 }
 
-// Field faults BR-74 and BR-75: managed nodes get the cluster's security group from EKS, since their templates name none; Karpenter's
-// get the same one, by id.
+// Field faults BR-74 and BR-75: managed nodes get the cluster's security group from EKS, since their templates name
+// none; Karpenter's get the same one, by id.
 func TestNodesOfAllPoolsAreInOneSecurityGroup(t *testing.T) {
 	g := registers(t, "blue", everyScaler)
 	if n := len(g.of(t, "LaunchTemplate")); n != 3 {
@@ -243,7 +252,8 @@ func TestNodesOfAllPoolsAreInOneSecurityGroup(t *testing.T) {
 		}
 	}
 	for _, made := range g.resources {
-		if strings.HasPrefix(made.Type, "aws:") && regexp.MustCompile(`SecurityGroup|securityGroup`).MatchString(made.Type) {
+		if strings.HasPrefix(made.Type, "aws:") &&
+			regexp.MustCompile(`SecurityGroup|securityGroup`).MatchString(made.Type) {
 			t.Errorf("field faults BR-75 and BR-87: the program makes a group of its own, %s", made.Name)
 		}
 	}
@@ -267,7 +277,8 @@ func TestNodeClassesNameSubnetsById(t *testing.T) {
 // Field fault BR-41.
 func TestSpotWithoutItsRoleIsRefusedBeforeAnythingIsMade(t *testing.T) {
 	g, err := run(t, "staging", shipped(t, "staging"))
-	if err == nil || !strings.Contains(err.Error(), "AWSServiceRoleForEC2Spot") || !strings.Contains(err.Error(), "create-service-linked-role") {
+	if err == nil || !strings.Contains(err.Error(), "AWSServiceRoleForEC2Spot") ||
+		!strings.Contains(err.Error(), "create-service-linked-role") {
 		t.Errorf("field fault BR-41: %v", err)
 	}
 	for _, r := range g.resources {
@@ -302,19 +313,21 @@ func TestAPoolStaysInTheZonesThatOfferItsType(t *testing.T) {
 	class := g.of(t, "EC2NodeClass")
 	for _, c := range class {
 		if c.Name == "pool-gpu-karpenter-class" {
-			if got := at(c.Inputs, "spec", "subnetSelectorTerms"); !cmp.Equal([]any{map[string]any{"id": want[0]}}, got) {
+			if got := at(c.Inputs, "spec", "subnetSelectorTerms"); !cmp.Equal([]any{map[string]any{"id": want[0]}},
+				got) {
 				t.Errorf("field fault BR-68: %s: %v", c.Name, got)
 			}
 		}
 	}
 	_, err := run(t, "blue", everyScaler, notIn("us-west-2a", "us-west-2b"))
-	if err == nil || !strings.Contains(err.Error(), "no zone is left for g6.xlarge") || !strings.Contains(err.Error(), "[us-west-2a us-west-2b]") {
+	if err == nil || !strings.Contains(err.Error(), "no zone is left for g6.xlarge") ||
+		!strings.Contains(err.Error(), "[us-west-2a us-west-2b]") {
 		t.Errorf("field fault BR-68: %v", err)
 	}
 }
 
-// Field fault BR-85: the engine deletes a resource before all that it needs. So whatever lives in the cluster must need, at some remove,
-// the cluster, whoever lets us in, and the provider.
+// Field fault BR-85: the engine deletes a resource before all that it needs. So whatever lives in the cluster must
+// need, at some remove, the cluster, whoever lets us in, and the provider.
 func TestNothingInTheClusterOutlivesTheWayToIt(t *testing.T) {
 	g := registers(t, "prod", shipped(t, "prod"))
 	byKey := map[string]registered{}
@@ -356,7 +369,8 @@ func TestNothingInTheClusterOutlivesTheWayToIt(t *testing.T) {
 	}
 }
 
-// Field faults BR-86 and BR-87: nodes go while the controller, their permissions, the network add-on and every way out are still there.
+// Field faults BR-86 and BR-87: nodes go while the controller, their permissions, the network add-on and every way out
+// are still there.
 func TestNodesGoBeforeWhatTheyNeed(t *testing.T) {
 	g := registers(t, "prod", shipped(t, "prod"))
 	var must []string
@@ -365,7 +379,8 @@ func TestNodesGoBeforeWhatTheyNeed(t *testing.T) {
 			must = append(must, r.Name)
 		}
 	}
-	must = append(must, "karpenter-chart", "karpenter-crd", "karpenter-nodes-AmazonEKSWorkerNodePolicy", "karpenter-eks-integration", "system-group", "cluster-eks")
+	must = append(must, "karpenter-chart", "karpenter-crd", "karpenter-nodes-AmazonEKSWorkerNodePolicy",
+		"karpenter-eks-integration", "system-group", "cluster-eks")
 	for _, pool := range g.of(t, "NodePool") {
 		if strings.HasPrefix(pool.Type, "headroom:") {
 			continue
@@ -381,10 +396,15 @@ func TestNodesGoBeforeWhatTheyNeed(t *testing.T) {
 // Field fault BR-77.
 func TestPrefixDelegationInSmallSubnetsIsWarnedOf(t *testing.T) {
 	of := func(cidr string, delegation bool) string {
-		env := config.Environment{Network: config.Network{CIDR: cidr, Zones: []string{"us-west-2a", "us-west-2b"}, PrefixDelegation: delegation}}
+		env := config.Environment{Network: config.Network{
+			CIDR:             cidr,
+			Zones:            []string{"us-west-2a", "us-west-2b"},
+			PrefixDelegation: delegation,
+		}}
 		return fragmentable(env, facts{})
 	}
-	if said := of("10.0.0.0/21", true); !strings.Contains(said, "10.0.0.0/24 in us-west-2a, 10.0.1.0/24 in us-west-2b") || !strings.Contains(said, "/22 or larger") {
+	if said := of("10.0.0.0/21", true); !strings.Contains(said,
+		"10.0.0.0/24 in us-west-2a, 10.0.1.0/24 in us-west-2b") || !strings.Contains(said, "/22 or larger") {
 		t.Errorf("field fault BR-77: private subnets of /24: %q", said)
 	}
 	for _, quiet := range []string{of("10.0.0.0/19", true), of("10.0.0.0/21", false)} {
@@ -392,8 +412,15 @@ func TestPrefixDelegationInSmallSubnetsIsWarnedOf(t *testing.T) {
 			t.Errorf("warned without need: %s", quiet)
 		}
 	}
-	existing := config.Environment{Network: config.Network{PrefixDelegation: true, Existing: &config.ExistingNetwork{VPCID: "vpc-1"}}}
-	said := fragmentable(existing, facts{Subnets: []subnet{{ID: "subnet-1", Zone: "us-west-2a", CIDR: "10.1.0.0/23"}, {ID: "subnet-2", Zone: "us-west-2b", CIDR: "10.1.4.0/28", Public: true}}})
+	existing := config.Environment{Network: config.Network{
+		PrefixDelegation: true,
+		Existing:         &config.ExistingNetwork{VPCID: "vpc-1"},
+	}}
+	said := fragmentable(existing, facts{Subnets: []subnet{{
+		ID:   "subnet-1",
+		Zone: "us-west-2a",
+		CIDR: "10.1.0.0/23",
+	}, {ID: "subnet-2", Zone: "us-west-2b", CIDR: "10.1.4.0/28", Public: true}}})
 	if !strings.Contains(said, "(10.1.0.0/23 in us-west-2a)") {
 		t.Errorf("field fault BR-77: an existing subnet of /23: %q", said)
 	}

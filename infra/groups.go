@@ -26,7 +26,8 @@ func groupZones(p config.Pool, env config.Environment, f facts) []string {
 
 // sizes of a cluster-autoscaler pool as a whole.
 func sizes(p config.Pool) (s clusterautoscaler.Sizes) {
-	for _, c := range []struct{ from, to *int }{{p.MinNodeCount, &s.Min}, {p.MaxNodeCount, &s.Max}, {p.NodeCount, &s.Seed}} {
+	for _, c := range []struct{ from, to *int }{{p.MinNodeCount, &s.Min}, {p.MaxNodeCount, &s.Max},
+		{p.NodeCount, &s.Seed}} {
 		if c.from != nil {
 			*c.to = *c.from
 		}
@@ -53,9 +54,17 @@ type group struct {
 func groups(at string, p config.Pool, env config.Environment, f facts) (out []group, problems problem.List) {
 	shape := f.Shapes[p.InstanceTypes[0]]
 	base := nodegroup.Args{
-		KubernetesVersion: env.Cluster.KubernetesVersion, Pool: p.Name, InstanceTypes: p.InstanceTypes, Shape: shape,
-		CapacityType: p.CapacityTypes[0], ReleaseVersion: env.System.AMIRelease, DiskGiB: p.DiskGiB,
-		Labels: ownLabels(p, shape), Taints: append(p.AllTaints(), p.StartupTaints...), NodeRepair: p.NodeRepair, Tags: env.Tags,
+		KubernetesVersion: env.Cluster.KubernetesVersion,
+		Pool:              p.Name,
+		InstanceTypes:     p.InstanceTypes,
+		Shape:             shape,
+		CapacityType:      p.CapacityTypes[0],
+		ReleaseVersion:    env.System.AMIRelease,
+		DiskGiB:           p.DiskGiB,
+		Labels:            ownLabels(p, shape),
+		Taints:            append(p.AllTaints(), p.StartupTaints...),
+		NodeRepair:        p.NodeRepair,
+		Tags:              env.Tags,
 	}
 	if p.Reservation != nil {
 		base.ReservationID = p.Reservation.ID
@@ -78,14 +87,20 @@ func groups(at string, p config.Pool, env config.Environment, f facts) (out []gr
 		}
 		desired, found := clusterautoscaler.DesiredSize(at+" group "+args.Name(), f.LiveGroups[args.Name()], part.Sizes)
 		problems.Join("", found)
-		args.Scaling = nodegroup.Scaling{Min: part.Min, Desired: desired.Size, Max: part.Max, IgnoreDesired: desired.Ignore}
+		args.Scaling = nodegroup.Scaling{
+			Min:           part.Min,
+			Desired:       desired.Size,
+			Max:           part.Max,
+			IgnoreDesired: desired.Ignore,
+		}
 		out = append(out, group{Args: args, Say: desired.Say})
 	}
 	return out, problems
 }
 
-// replaced says which managed groups with nodes the update will replace. EKS can change neither the instance types nor the subnets of a
-// group, and the subnets follow from where EC2 offers the types today, so this can happen without a change of the configuration.
+// replaced says which managed groups with nodes the update will replace. EKS can change neither the instance types nor
+// the subnets of a group, and the subnets follow from where EC2 offers the types today, so this can happen without a
+// change of the configuration.
 func replaced(env config.Environment, f facts) (warning string) {
 	zones := make([]string, 0, len(f.ZoneIDs))
 	for zone := range f.ZoneIDs {
@@ -101,9 +116,11 @@ func replaced(env config.Environment, f facts) (warning string) {
 		for _, g := range decided {
 			planned = append(planned, g.Args.Name())
 		}
-		own := regexp.MustCompile("^" + regexp.QuoteMeta(p.Name) + "(-(" + strings.Join(zones, "|") + "))?-[0-9a-f]{8}$")
+		own := regexp.MustCompile("^" + regexp.QuoteMeta(p.Name) + "(-(" + strings.Join(zones, "|") +
+			"))?-[0-9a-f]{8}$")
 		for _, name := range slices.Sorted(maps.Keys(f.LiveGroups)) {
-			if live := f.LiveGroups[name]; own.MatchString(name) && live.Desired > 0 && !slices.Contains(planned, name) {
+			if live := f.LiveGroups[name]; own.MatchString(name) && live.Desired > 0 &&
+				!slices.Contains(planned, name) {
 				going = append(going, fmt.Sprintf("%s (%d nodes)", name, live.Desired))
 			}
 		}
@@ -111,8 +128,10 @@ func replaced(env config.Environment, f facts) (warning string) {
 	if len(going) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("this update replaces node groups that have nodes, which are drained when the new ones are there: %s. What a group is made of "+
-		"has changed: its instance types, its capacity type, or the zones that offer them. Name the pool's zones to keep it where it is", strings.Join(going, ", "))
+	return fmt.Sprintf("this update replaces node groups that have nodes, which are drained when the new ones are "+
+		"there: %s. What a group is made of "+
+		"has changed: its instance types, its capacity type, or the zones that offer them. Name the pool's zones to "+
+		"keep it where it is", strings.Join(going, ", "))
 }
 
 // judgeGroups reports what a pool's managed groups cannot be.
@@ -125,18 +144,23 @@ func judgeGroups(at string, p config.Pool, env config.Environment, f facts, prob
 	problems.Join("", clusterautoscaler.ValidateTemplate(at, template(p, f.Shapes[p.InstanceTypes[0]])))
 }
 
-// plannedSubnets are the private subnets as they will be: zone and addresses, not yet an id. Group names depend on them.
+// plannedSubnets are the private subnets as they will be: zone and addresses, not yet an id. Group names depend on
+// them.
 func plannedSubnets(env config.Environment, f facts) (subnets network.Subnets) {
 	if env.Network.Existing != nil {
 		for _, s := range f.Subnets {
 			if !s.Public {
-				subnets = append(subnets, network.Subnet{Zone: network.Zone{Name: s.Zone, ID: f.ZoneIDs[s.Zone]}, CIDR: s.CIDR})
+				subnets = append(subnets, network.Subnet{Zone: network.Zone{Name: s.Zone, ID: f.ZoneIDs[s.Zone]},
+					CIDR: s.CIDR})
 			}
 		}
 		return subnets
 	}
 	for _, b := range newBlocks(env) {
-		subnets = append(subnets, network.Subnet{Zone: network.Zone{Name: b.Zone, ID: f.ZoneIDs[b.Zone]}, CIDR: b.Private.String()})
+		subnets = append(subnets, network.Subnet{
+			Zone: network.Zone{Name: b.Zone, ID: f.ZoneIDs[b.Zone]},
+			CIDR: b.Private.String(),
+		})
 	}
 	return subnets
 }
@@ -173,10 +197,15 @@ func nodeLabels(p config.Pool, shape pool.Shape) map[string]string {
 	return labels
 }
 
-// template is what cluster-autoscaler is told about a node of the pool. Startup taints are left out: it takes a taint for one that stays.
+// template is what cluster-autoscaler is told about a node of the pool. Startup taints are left out: it takes a taint
+// for one that stays.
 func template(p config.Pool, shape pool.Shape) clusterautoscaler.Template {
 	return clusterautoscaler.Template{
-		Labels: nodeLabels(p, shape), Taints: p.AllTaints(), DeviceMode: p.DeviceMode, GPUs: shape.GPUs, DiskGiB: p.DiskGiB,
+		Labels:     nodeLabels(p, shape),
+		Taints:     p.AllTaints(),
+		DeviceMode: p.DeviceMode,
+		GPUs:       shape.GPUs,
+		DiskGiB:    p.DiskGiB,
 	}
 }
 

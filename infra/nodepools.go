@@ -11,7 +11,8 @@ import (
 	"github.com/headroom-eks/headroom/problem"
 )
 
-// staticSurge is how many nodes a static pool may have beyond its count while a node is replaced. They are never promised.
+// staticSurge is how many nodes a static pool may have beyond its count while a node is replaced. They are never
+// promised.
 const staticSurge = 1
 
 // spec of a GPU pool that Karpenter or Auto Mode scales.
@@ -22,7 +23,11 @@ func spec(p config.Pool, shape pool.Shape, zones []string) nodepool.Spec {
 		ExpireAfter: p.ExpireAfter, TerminationGracePeriod: p.TerminationGracePeriod,
 		Disruption: nodepool.Disruption{ConsolidateAfter: p.ConsolidateAfter, Budgets: budgets(p.Budgets)},
 		Advertised: &nodepool.Advertised{
-			InstanceTypes: p.InstanceTypes, DeviceMode: p.DeviceMode, VCPUs: shape.VCPUs, GPUs: shape.GPUs, Static: p.Static,
+			InstanceTypes: p.InstanceTypes,
+			DeviceMode:    p.DeviceMode,
+			VCPUs:         shape.VCPUs,
+			GPUs:          shape.GPUs,
+			Static:        p.Static,
 		},
 	}
 	if p.MaxNodeCount != nil {
@@ -37,15 +42,28 @@ func spec(p config.Pool, shape pool.Shape, zones []string) nodepool.Spec {
 
 func generalSpec(g config.General) nodepool.Spec {
 	return nodepool.Spec{
-		Name: generalPool, CapacityTypes: g.CapacityTypes, Zones: g.Zones, StartupTaints: g.StartupTaints, ExpireAfter: g.ExpireAfter,
-		Disruption: nodepool.Disruption{ConsolidateAfter: g.ConsolidateAfter, Budgets: budgets(g.Budgets)},
-		General:    &nodepool.General{Categories: g.InstanceCategories, VCPUs: g.Limits.VCPUs, MemoryGiB: g.Limits.MemoryGiB},
+		Name:          generalPool,
+		CapacityTypes: g.CapacityTypes,
+		Zones:         g.Zones,
+		StartupTaints: g.StartupTaints,
+		ExpireAfter:   g.ExpireAfter,
+		Disruption:    nodepool.Disruption{ConsolidateAfter: g.ConsolidateAfter, Budgets: budgets(g.Budgets)},
+		General: &nodepool.General{
+			Categories: g.InstanceCategories,
+			VCPUs:      g.Limits.VCPUs,
+			MemoryGiB:  g.Limits.MemoryGiB,
+		},
 	}
 }
 
 func budgets(given []config.Budget) (out []nodepool.Budget) {
 	for _, b := range given {
-		out = append(out, nodepool.Budget{Nodes: b.Nodes, Schedule: b.Schedule, Duration: b.Duration, Reasons: b.Reasons})
+		out = append(out, nodepool.Budget{
+			Nodes:    b.Nodes,
+			Schedule: b.Schedule,
+			Duration: b.Duration,
+			Reasons:  b.Reasons,
+		})
 	}
 	return out
 }
@@ -120,5 +138,8 @@ func judgeGeneral(env config.Environment, problems *problem.List) {
 }
 
 func autoGeneral(env config.Environment) automode.Pool {
-	return automode.Pool{Spec: generalSpec(*env.General), Class: automode.Class{StorageGiB: env.General.DiskGiB, Tags: env.Tags}}
+	return automode.Pool{
+		Spec:  generalSpec(*env.General),
+		Class: automode.Class{StorageGiB: env.General.DiskGiB, Tags: env.Tags},
+	}
 }

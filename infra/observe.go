@@ -14,22 +14,25 @@ import (
 // parallelQuestions bounds how many EC2 calls are under way at once; EC2 throttles an account that asks more.
 const parallelQuestions = 8
 
-// nodeGroupTag is what EKS puts on the instances of a managed group, whatever else is tagged: https://github.com/eksctl-io/eksctl/issues/2607
+// nodeGroupTag is what EKS puts on the instances of a managed group, whatever else is tagged:
+// https://github.com/eksctl-io/eksctl/issues/2607
 const nodeGroupTag = "eks:nodegroup-name"
 
 // observed is a pool whose instances are to be counted.
 type observed struct {
 	name string
-	// groups are the managed groups of the pool by name, none for a pool of NodePools. A group that another replaces, or that belongs to
-	// an earlier scaler of the pool, is deleted after the count, and its nodes with it: they are not counted.
+	// groups are the managed groups of the pool by name, none for a pool of NodePools. A group that another replaces,
+	// or that belongs to an earlier scaler of the pool, is deleted after the count, and its nodes with it: they are not
+	// counted.
 	groups        []string
 	zones         []string
 	capacityTypes []pool.CapacityType
 }
 
-// observe counts the running instances of each pool by its two tags, joined or not. A question that fails makes that pool's count unknown,
-// with the reason, and stops no other.
-func observe(ctx *pulumi.Context, cluster string, pools []observed, provider pulumi.InvokeOption) map[string]capacity.Realized {
+// observe counts the running instances of each pool by its two tags, joined or not. A question that fails makes that
+// pool's count unknown, with the reason, and stops no other.
+func observe(ctx *pulumi.Context, cluster string, pools []observed,
+	provider pulumi.InvokeOption) map[string]capacity.Realized {
 	found := make([]capacity.Realized, len(pools))
 	slots := make(chan struct{}, parallelQuestions)
 	var wait sync.WaitGroup
@@ -52,9 +55,10 @@ func observe(ctx *pulumi.Context, cluster string, pools []observed, provider pul
 	return realized
 }
 
-// count splits a pool's running instances by zone and by how they were bought. The answers of several calls may be of different moments;
-// the total is asked first, and what no zone accounts for is counted under no zone.
-func count(ctx *pulumi.Context, cluster string, p observed, provider pulumi.InvokeOption) (map[capacity.Place]int, error) {
+// count splits a pool's running instances by zone and by how they were bought. The answers of several calls may be of
+// different moments; the total is asked first, and what no zone accounts for is counted under no zone.
+func count(ctx *pulumi.Context, cluster string, p observed, provider pulumi.InvokeOption) (map[capacity.Place]int,
+	error) {
 	number := func(filters ...ec2.GetInstancesFilter) (int, error) {
 		answer, err := ec2.GetInstances(ctx, &ec2.GetInstancesArgs{
 			InstanceTags: pool.InstanceTags(cluster, p.name), InstanceStateNames: []string{"running"}, Filters: filters,
@@ -66,13 +70,17 @@ func count(ctx *pulumi.Context, cluster string, p observed, provider pulumi.Invo
 	}
 	ask := func(filters ...ec2.GetInstancesFilter) (int, error) {
 		if len(p.groups) > 0 {
-			return number(append(slices.Clone(filters), ec2.GetInstancesFilter{Name: "tag:" + nodeGroupTag, Values: p.groups})...)
+			return number(append(slices.Clone(filters),
+				ec2.GetInstancesFilter{Name: "tag:" + nodeGroupTag, Values: p.groups})...)
 		}
 		all, err := number(filters...)
 		if err != nil || all == 0 {
 			return 0, err
 		}
-		ofGroups, err := number(append(slices.Clone(filters), ec2.GetInstancesFilter{Name: "tag-key", Values: []string{nodeGroupTag}})...)
+		ofGroups, err := number(append(slices.Clone(filters), ec2.GetInstancesFilter{
+			Name:   "tag-key",
+			Values: []string{nodeGroupTag},
+		})...)
 		return max(0, all-ofGroups), err
 	}
 	nodes := map[capacity.Place]int{}
@@ -113,8 +121,9 @@ func count(ctx *pulumi.Context, cluster string, p observed, provider pulumi.Invo
 	return nodes, nil
 }
 
-// freeAddresses asks again what the subnets of an existing network have free: nodes that this update started have taken theirs since the
-// preflight. To be asked after the nodes are counted, so that a node which starts meanwhile makes the answer smaller, not larger.
+// freeAddresses asks again what the subnets of an existing network have free: nodes that this update started have taken
+// theirs since the preflight. To be asked after the nodes are counted, so that a node which starts meanwhile makes the
+// answer smaller, not larger.
 func freeAddresses(ctx *pulumi.Context, subnets []subnet, provider pulumi.InvokeOption) []subnet {
 	found := slices.Clone(subnets)
 	for i := range found {

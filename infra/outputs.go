@@ -53,13 +53,23 @@ func (s *stack) outputs() error {
 func (s *stack) observed() (pools []observed) {
 	zones := networkZones(s.env, s.facts)
 	if !s.env.Uses(pool.AutoMode) {
-		pools = append(pools, observed{name: systemPool, groups: s.groups[systemPool], zones: zones, capacityTypes: []pool.CapacityType{pool.OnDemand}})
+		pools = append(pools, observed{
+			name:          systemPool,
+			groups:        s.groups[systemPool],
+			zones:         zones,
+			capacityTypes: []pool.CapacityType{pool.OnDemand},
+		})
 	}
 	if g := s.env.General; g != nil {
 		pools = append(pools, observed{name: generalPool, zones: zones, capacityTypes: g.CapacityTypes})
 	}
 	for _, p := range s.env.Pools {
-		pools = append(pools, observed{name: p.Name, groups: s.groups[p.Name], zones: zones, capacityTypes: p.CapacityTypes})
+		pools = append(pools, observed{
+			name:          p.Name,
+			groups:        s.groups[p.Name],
+			zones:         zones,
+			capacityTypes: p.CapacityTypes,
+		})
 	}
 	return pools
 }
@@ -95,16 +105,18 @@ func merge(files []pulumi.StringMapOutput) pulumi.StringMapOutput {
 	}).(pulumi.StringMapOutput)
 }
 
-// parameterLimit of an advanced parameter, in bytes. https://docs.aws.amazon.com/systems-manager/latest/userguide/parameter-store-advanced-parameters.html
+// parameterLimit of an advanced parameter, in bytes.
+// https://docs.aws.amazon.com/systems-manager/latest/userguide/parameter-store-advanced-parameters.html
 const parameterLimit = 8192
 
-// mirror publishes the same document where a reader without access to the stack finds it. It is written anew by every update, since a
-// document says when it was observed.
+// mirror publishes the same document where a reader without access to the stack finds it. It is written anew by every
+// update, since a document says when it was observed.
 func (s *stack) mirror(published pulumi.StringOutput) error {
 	if s.env.Capacity.ConfigMap {
 		if _, err := corev1.NewConfigMap(s.ctx, "capacity", &corev1.ConfigMapArgs{
-			Metadata: metav1.ObjectMetaArgs{Name: pulumi.String("headroom-capacity"), Namespace: pulumi.String("kube-system")},
-			Data:     pulumi.StringMap{"capacity.json": published},
+			Metadata: metav1.ObjectMetaArgs{Name: pulumi.String("headroom-capacity"),
+				Namespace: pulumi.String("kube-system")},
+			Data: pulumi.StringMap{"capacity.json": published},
 		}, pulumi.Provider(s.kubernetes)); err != nil {
 			return fmt.Errorf("publish capacity as a ConfigMap: %w", err)
 		}
@@ -113,7 +125,8 @@ func (s *stack) mirror(published pulumi.StringOutput) error {
 		text := published.ApplyT(func(text string) (string, error) {
 			fitted, err := capacity.Fitted(text, parameterLimit)
 			if err != nil {
-				return "", fmt.Errorf("%w into parameter %s; set capacity.configMap instead of capacity.ssmParameter", err, name)
+				return "", fmt.Errorf("%w into parameter %s; set capacity.configMap instead of capacity.ssmParameter",
+					err, name)
 			}
 			return fitted, nil
 		}).(pulumi.StringOutput)

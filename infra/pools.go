@@ -16,21 +16,31 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// buildSystem makes the fixed group that carries controllers and DNS, and the role of every managed group. Auto Mode has neither.
+// buildSystem makes the fixed group that carries controllers and DNS, and the role of every managed group. Auto Mode
+// has neither.
 func (s *stack) buildSystem() (err error) {
 	if s.env.Uses(pool.AutoMode) {
 		s.systemNodes = s.cluster.Ready
 		return nil
 	}
-	s.nodeRole, err = nodegroup.NewRole(s.ctx, "node-role", &nodegroup.RoleArgs{Partition: s.facts.Partition, Tags: s.env.Tags}, pulumi.Providers(s.aws))
+	s.nodeRole, err = nodegroup.NewRole(s.ctx, "node-role", &nodegroup.RoleArgs{
+		Partition: s.facts.Partition,
+		Tags:      s.env.Tags,
+	}, pulumi.Providers(s.aws))
 	if err != nil {
 		return err
 	}
 	system, err := s.managedGroup("system", nodegroup.Args{
-		KubernetesVersion: s.env.Cluster.KubernetesVersion, Pool: systemPool, Subnets: s.network.Private,
-		InstanceTypes: []string{s.env.System.InstanceType}, Shape: s.facts.Shapes[s.env.System.InstanceType],
-		Scaling: nodegroup.Fixed(*s.env.System.NodeCount), ReleaseVersion: s.env.System.AMIRelease, DiskGiB: s.env.System.DiskGiB,
-		Taints: s.systemTaints(), Tags: s.env.Tags,
+		KubernetesVersion: s.env.Cluster.KubernetesVersion,
+		Pool:              systemPool,
+		Subnets:           s.network.Private,
+		InstanceTypes:     []string{s.env.System.InstanceType},
+		Shape:             s.facts.Shapes[s.env.System.InstanceType],
+		Scaling:           nodegroup.Fixed(*s.env.System.NodeCount),
+		ReleaseVersion:    s.env.System.AMIRelease,
+		DiskGiB:           s.env.System.DiskGiB,
+		Taints:            s.systemTaints(),
+		Tags:              s.env.Tags,
 	})
 	if err != nil {
 		return err
@@ -42,7 +52,8 @@ func (s *stack) buildSystem() (err error) {
 // managedGroup makes a group, and has it counted when it is there.
 func (s *stack) managedGroup(name string, args nodegroup.Args) (*nodegroup.NodeGroup, error) {
 	args.ClusterName, args.Role = s.cluster.Name, s.nodeRole
-	args.DependsOn = slices.Concat(s.network.Ready, s.cluster.Ready) // routes and the network add-on: without either no node joins
+	// routes and the network add-on: without either no node joins
+	args.DependsOn = slices.Concat(s.network.Ready, s.cluster.Ready)
 	made, err := nodegroup.New(s.ctx, name, &args, pulumi.Providers(s.aws))
 	if err == nil {
 		s.made = append(s.made, made.Arn)
@@ -134,9 +145,13 @@ func (s *stack) buildKarpenter() error {
 	controller, err := karpenter.New(s.ctx, "karpenter", &karpenter.Args{
 		Version: k.Version, KubernetesVersion: s.env.Cluster.KubernetesVersion, Repository: k.Repository,
 		Settings: karpenter.Settings{
-			Region: s.facts.Region, SystemPool: systemPool, SystemNodes: *s.env.System.NodeCount, SystemTaints: s.systemTaints(),
+			Region:         s.facts.Region,
+			SystemPool:     systemPool,
+			SystemNodes:    *s.env.System.NodeCount,
+			SystemTaints:   s.systemTaints(),
 			StaticCapacity: slices.ContainsFunc(s.env.Pools, func(p config.Pool) bool { return p.Static }),
-			EnableDRA:      k.EnableDRA, IsolatedVPC: s.env.Network.NATGateways == "none",
+			EnableDRA:      k.EnableDRA,
+			IsolatedVPC:    s.env.Network.NATGateways == "none",
 		},
 		Partition: s.facts.Partition, AccountID: s.facts.AccountID,
 		ClusterName: s.cluster.Name, ClusterEndpoint: s.cluster.Endpoint,
@@ -151,9 +166,15 @@ func (s *stack) buildKarpenter() error {
 	}
 	makePool := func(spec nodepool.Spec, class nodepool.Class, zones []string) error {
 		args := &nodepool.Args{
-			Spec: spec, Class: class, ClusterName: s.cluster.Name, SubnetIDs: s.network.Private.In(zones...).IDs(),
-			SecurityGroupIDs: pulumi.StringArray{s.cluster.SecurityGroupID}, RoleName: role.Name, InstanceProfile: role.InstanceProfileName,
-			Controller: controller.Ready, KeepOnDelete: s.env.GitOps.NodePools == "keep",
+			Spec:             spec,
+			Class:            class,
+			ClusterName:      s.cluster.Name,
+			SubnetIDs:        s.network.Private.In(zones...).IDs(),
+			SecurityGroupIDs: pulumi.StringArray{s.cluster.SecurityGroupID},
+			RoleName:         role.Name,
+			InstanceProfile:  role.InstanceProfileName,
+			Controller:       controller.Ready,
+			KeepOnDelete:     s.env.GitOps.NodePools == "keep",
 		}
 		if args.InstanceProfile != nil {
 			args.RoleName = nil // never both
@@ -207,7 +228,8 @@ func (s *stack) buildAutoMode() error {
 	if err != nil {
 		return err
 	}
-	access.Ready = slices.Concat(access.Ready, s.network.Ready, s.cluster.Ready) // routes and the control plane outlive every node
+	// routes and the control plane outlive every node
+	access.Ready = slices.Concat(access.Ready, s.network.Ready, s.cluster.Ready)
 	var planned []automode.Pool
 	if g := s.env.General; g != nil && g.Scaler == pool.AutoMode {
 		planned = append(planned, autoGeneral(s.env))
@@ -223,9 +245,13 @@ func (s *stack) buildAutoMode() error {
 			zones = networkZones(s.env, s.facts)
 		}
 		args := &automode.PoolArgs{
-			Pool: p, KubernetesVersion: s.env.Cluster.KubernetesVersion, Access: access, ClusterName: s.cluster.Name,
-			SubnetIDs: s.network.Private.In(zones...).IDs(), SecurityGroupIDs: pulumi.StringArray{s.cluster.SecurityGroupID},
-			KeepOnDelete: s.env.GitOps.NodePools == "keep",
+			Pool:              p,
+			KubernetesVersion: s.env.Cluster.KubernetesVersion,
+			Access:            access,
+			ClusterName:       s.cluster.Name,
+			SubnetIDs:         s.network.Private.In(zones...).IDs(),
+			SecurityGroupIDs:  pulumi.StringArray{s.cluster.SecurityGroupID},
+			KeepOnDelete:      s.env.GitOps.NodePools == "keep",
 		}
 		if s.env.GitOps.NodePools == "manifests" {
 			files, err := automode.Manifests(p.Spec.Name, args)
@@ -250,8 +276,10 @@ func (s *stack) buildGPU() error {
 		return nil
 	}
 	args := &gpu.Args{
-		DevicePluginVersion: s.env.GPU.DevicePluginVersion, DRADriverVersion: s.env.GPU.DRADriverVersion, Repository: s.env.GPU.Repository,
-		DependsOn: slices.Concat(s.cluster.Ready, s.systemNodes),
+		DevicePluginVersion: s.env.GPU.DevicePluginVersion,
+		DRADriverVersion:    s.env.GPU.DRADriverVersion,
+		Repository:          s.env.GPU.Repository,
+		DependsOn:           slices.Concat(s.cluster.Ready, s.systemNodes),
 	}
 	for _, p := range s.env.Pools {
 		args.Pools = append(args.Pools, gpu.Pool{

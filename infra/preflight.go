@@ -18,12 +18,18 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// ask puts every question that depends on the configuration alone, by plain data-source calls, so that the answers are there in preview too.
-// Where the program cannot go on without an answer it returns an error; otherwise a failed call leaves the fact out and says so in Unknown.
+// ask puts every question that depends on the configuration alone, by plain data-source calls, so that the answers are
+// there in preview too. Where the program cannot go on without an answer it returns an error; otherwise a failed call
+// leaves the fact out and says so in Unknown.
 func ask(ctx *pulumi.Context, env config.Environment, provider pulumi.InvokeOption) (facts, error) {
 	f := facts{
-		ZoneIDs: map[string]string{}, Shapes: map[string]pool.Shape{}, Offerings: map[string][]string{},
-		Quotas: map[string]quota{}, VPCSubnet: map[string]string{}, LiveGroups: map[string]clusterautoscaler.Live{}, LiveNodes: map[string]int{},
+		ZoneIDs:    map[string]string{},
+		Shapes:     map[string]pool.Shape{},
+		Offerings:  map[string][]string{},
+		Quotas:     map[string]quota{},
+		VPCSubnet:  map[string]string{},
+		LiveGroups: map[string]clusterautoscaler.Live{},
+		LiveNodes:  map[string]int{},
 	}
 	partition, err := aws.GetPartition(ctx, nil, provider)
 	if err != nil {
@@ -37,7 +43,8 @@ func ask(ctx *pulumi.Context, env config.Environment, provider pulumi.InvokeOpti
 	if err != nil {
 		return f, fmt.Errorf("ask AWS whose credentials these are: %w", err)
 	}
-	f.Partition, f.DNSSuffix, f.Region, f.AccountID = partition.Partition, partition.DnsSuffix, region.Name, identity.AccountId
+	f.Partition, f.DNSSuffix, f.Region, f.AccountID = partition.Partition, partition.DnsSuffix, region.Name,
+		identity.AccountId
 
 	f.Caller = identity.Arn
 
@@ -62,7 +69,8 @@ func (f *facts) unguarded(question string, err error) {
 }
 
 func askZones(ctx *pulumi.Context, f *facts, provider pulumi.InvokeOption) {
-	zones, err := aws.GetAvailabilityZones(ctx, &aws.GetAvailabilityZonesArgs{State: pulumi.StringRef("available")}, provider)
+	zones, err := aws.GetAvailabilityZones(ctx, &aws.GetAvailabilityZonesArgs{State: pulumi.StringRef("available")},
+		provider)
 	if err != nil {
 		f.unknown("availability zones of the account", err)
 		return
@@ -75,7 +83,8 @@ func askZones(ctx *pulumi.Context, f *facts, provider pulumi.InvokeOption) {
 }
 
 func askVersions(ctx *pulumi.Context, f *facts, provider pulumi.InvokeOption) {
-	versions, err := eks.GetClusterVersions(ctx, &eks.GetClusterVersionsArgs{IncludeAll: pulumi.BoolRef(true)}, provider)
+	versions, err := eks.GetClusterVersions(ctx, &eks.GetClusterVersionsArgs{IncludeAll: pulumi.BoolRef(true)},
+		provider)
 	if err != nil {
 		f.unknown("Kubernetes versions that EKS serves", err)
 		return
@@ -162,8 +171,11 @@ func askNetwork(ctx *pulumi.Context, env config.Environment, f *facts, provider 
 		}
 		f.VPCSubnet[id] = answer.VpcId
 		f.Subnets = append(f.Subnets, subnet{
-			ID: id, Zone: answer.AvailabilityZone, CIDR: answer.CidrBlock, FreeAddresses: answer.AvailableIpAddressCount,
-			Public: slices.Contains(existing.PublicSubnetIDs, id),
+			ID:            id,
+			Zone:          answer.AvailabilityZone,
+			CIDR:          answer.CidrBlock,
+			FreeAddresses: answer.AvailableIpAddressCount,
+			Public:        slices.Contains(existing.PublicSubnetIDs, id),
 		})
 	}
 }
@@ -177,7 +189,10 @@ func askQuotas(ctx *pulumi.Context, env config.Environment, f *facts, provider p
 	}
 	slices.Sort(codes)
 	for _, code := range slices.Compact(codes) {
-		answer, err := servicequotas.LookupServiceQuota(ctx, &servicequotas.LookupServiceQuotaArgs{ServiceCode: "ec2", QuotaCode: &code}, provider)
+		answer, err := servicequotas.LookupServiceQuota(ctx, &servicequotas.LookupServiceQuotaArgs{
+			ServiceCode: "ec2",
+			QuotaCode:   &code,
+		}, provider)
 		if err != nil {
 			f.Quotas[code] = quota{Reason: firstLine(err)}
 			f.unknown("service quota "+code, err)
@@ -197,7 +212,8 @@ func askLiveCluster(ctx *pulumi.Context, env config.Environment, f *facts, provi
 	names := liveNames(clusters.Names, env.Cluster)
 	if len(names) != 1 {
 		if len(names) > 1 {
-			f.Unknown = append(f.Unknown, fmt.Sprintf("which of the clusters %s is this stack's; what runs in it is not compared with the configuration",
+			f.Unknown = append(f.Unknown, fmt.Sprintf("which of the clusters %s is this stack's; what runs in it is "+
+				"not compared with the configuration",
 				strings.Join(names, ", ")))
 		}
 		return
@@ -229,7 +245,8 @@ func askLiveCluster(ctx *pulumi.Context, env config.Environment, f *facts, provi
 }
 
 func askLiveGroup(ctx *pulumi.Context, f *facts, cluster, name string, provider pulumi.InvokeOption) {
-	group, err := eks.LookupNodeGroup(ctx, &eks.LookupNodeGroupArgs{ClusterName: cluster, NodeGroupName: name}, provider)
+	group, err := eks.LookupNodeGroup(ctx, &eks.LookupNodeGroupArgs{ClusterName: cluster, NodeGroupName: name},
+		provider)
 	if err != nil || len(group.ScalingConfigs) == 0 {
 		f.unguarded("node group "+name, err)
 		return
@@ -244,7 +261,8 @@ func askLiveGroup(ctx *pulumi.Context, f *facts, cluster, name string, provider 
 // https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id.html
 func askAMIs(ctx *pulumi.Context, env config.Environment, f *facts, provider pulumi.InvokeOption) {
 	for _, image := range pinnedImages(env, *f) {
-		name := fmt.Sprintf("/aws/service/eks/optimized-ami/%[1]s/amazon-linux-2023/%[2]s/%[3]s/amazon-eks-node-al2023-%[2]s-%[3]s-%[1]s-v%[4]s/image_id",
+		name := fmt.Sprintf(
+			"/aws/service/eks/optimized-ami/%[1]s/amazon-linux-2023/%[2]s/%[3]s/amazon-eks-node-al2023-%[2]s-%[3]s-%[1]s-v%[4]s/image_id",
 			env.Cluster.KubernetesVersion, image.architecture, image.variant, image.date)
 		_, err := ssm.LookupParameter(ctx, &ssm.LookupParameterArgs{Name: name}, provider)
 		switch {
@@ -290,10 +308,12 @@ func askLiveNodes(ctx *pulumi.Context, env config.Environment, f *facts, provide
 	}
 }
 
-// absent tells an answer "there is no such thing" from a failed question. Data sources report both as errors, in AWS's or the provider's words.
+// absent tells an answer "there is no such thing" from a failed question. Data sources report both as errors, in AWS's
+// or the provider's words.
 func absent(err error) bool {
 	text := err.Error()
-	return slices.ContainsFunc([]string{"ParameterNotFound", "NoSuchEntity", "NotFoundException", "couldn't find resource", "empty result"},
+	return slices.ContainsFunc([]string{"ParameterNotFound", "NoSuchEntity", "NotFoundException",
+		"couldn't find resource", "empty result"},
 		func(words string) bool { return strings.Contains(text, words) })
 }
 

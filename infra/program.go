@@ -1,7 +1,9 @@
-// Package infra is this stack: it turns the configuration into components, watches what they became, and publishes the capacity contract.
+// Package infra is this stack: it turns the configuration into components, watches what they became, and publishes the
+// capacity contract.
 //
-// It owns the order (configuration -> questions to AWS -> components -> observation -> outputs) and what ties components together. It
-// does not own any decision inside a component, nor the arithmetic of capacity. It knows nothing of the sandbox.
+// It owns the order (configuration -> questions to AWS -> components -> observation -> outputs) and what ties
+// components together. It does not own any decision inside a component, nor the arithmetic of capacity. It knows
+// nothing of the sandbox.
 package infra
 
 import (
@@ -83,9 +85,11 @@ func providerArgs(ctx *pulumi.Context) *aws.ProviderArgs {
 	return args
 }
 
-// otherProviderKeys are settings of the aws provider that this program would ignore; one of them set means a protection that is not there.
+// otherProviderKeys are settings of the aws provider that this program would ignore; one of them set means a protection
+// that is not there.
 var otherProviderKeys = []string{
-	"accessKey", "allowedAccountIds", "assumeRole", "assumeRoles", "assumeRoleWithWebIdentity", "defaultTags", "endpoints", "forbiddenAccountIds",
+	"accessKey", "allowedAccountIds", "assumeRole", "assumeRoles", "assumeRoleWithWebIdentity", "defaultTags",
+	"endpoints", "forbiddenAccountIds",
 	"ignoreTags", "secretKey", "sharedConfigFiles", "sharedCredentialsFiles", "token",
 }
 
@@ -93,7 +97,8 @@ var otherProviderKeys = []string{
 func load(ctx *pulumi.Context) (config.Environment, error) {
 	text, err := pulumiconfig.Try(ctx, "headroom:environment")
 	if err != nil {
-		return config.Environment{}, fmt.Errorf("the stack's configuration has no headroom:environment: start from a copy of Pulumi.dev.yaml (%w)", err)
+		return config.Environment{}, fmt.Errorf("the stack's configuration has no headroom:environment: start from a "+
+			"copy of Pulumi.dev.yaml (%w)", err)
 	}
 	env, problems := config.Decode(text)
 	if err := problems.Err(); err != nil {
@@ -106,7 +111,8 @@ func load(ctx *pulumi.Context) (config.Environment, error) {
 	}
 	for _, key := range otherProviderKeys {
 		if pulumiconfig.Get(ctx, "aws:"+key) != "" {
-			problems.Add("aws:"+key, "is set, and this program reads aws:region and aws:profile alone; remove it, or put it into the profile or the environment of the command")
+			problems.Add("aws:"+key, "is set, and this program reads aws:region and aws:profile alone; remove it, or "+
+				"put it into the profile or the environment of the command")
 		}
 	}
 	if err := problems.Err(); err != nil {

@@ -21,8 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// validate reports everything that can be said of the configuration before AWS is asked anything: the configuration's own rules, and those
-// of the components that it would use.
+// validate reports everything that can be said of the configuration before AWS is asked anything: the configuration's
+// own rules, and those of the components that it would use.
 func validate(env config.Environment) problem.List {
 	problems := env.Validate()
 	if !env.Cluster.HasVersion() { // said by now; what hangs on the version would only say it again
@@ -45,14 +45,17 @@ func validate(env config.Environment) problem.List {
 	problems.Join("", pool.ValidateOverlap("pools", claimants, env.PodsSelectPool))
 
 	if env.Uses(pool.Karpenter) {
-		problems.Join("", karpenter.ValidateVersion("karpenter.version", env.Karpenter.Version, env.Cluster.KubernetesVersion))
+		problems.Join("", karpenter.ValidateVersion("karpenter.version", env.Karpenter.Version,
+			env.Cluster.KubernetesVersion))
 		if env.Network.NATGateways == "none" && !env.Karpenter.InstanceProfile {
-			problems.Add("karpenter.instanceProfile", "is false, and with network.natGateways none the controller cannot reach IAM, "+
+			problems.Add("karpenter.instanceProfile", "is false, and with network.natGateways none the controller "+
+				"cannot reach IAM, "+
 				"which has no endpoint, to make one itself; set it to true") // field fault BR-48
 		}
 	}
 	if env.Uses(pool.ClusterAutoscaler) {
-		_, found := clusterautoscaler.ReleaseFor("cluster.kubernetesVersion", env.Cluster.KubernetesVersion, clusterautoscaler.Release{})
+		_, found := clusterautoscaler.ReleaseFor("cluster.kubernetesVersion", env.Cluster.KubernetesVersion,
+			clusterautoscaler.Release{})
 		problems.Join("", found)
 	}
 	if env.Uses(pool.AutoMode) && env.System.Tainted {
@@ -66,13 +69,24 @@ func validateScaler(at string, p config.Pool, env config.Environment, problems *
 	case pool.Karpenter:
 		problems.Join("", validateKubelet(at+".kubelet", p.Kubelet))
 		if p.DeviceMode == pool.DRA && !p.Static {
-			problems.Join("", nodepool.ValidateDRA(at, env.Karpenter.Version, env.Cluster.KubernetesVersion, env.Karpenter.EnableDRA))
+			problems.Join("", nodepool.ValidateDRA(at, env.Karpenter.Version, env.Cluster.KubernetesVersion,
+				env.Karpenter.EnableDRA))
 		}
 	case pool.AutoMode:
 		problems.Join("", automode.ValidateDeviceMode(at, p.DeviceMode, env.Cluster.KubernetesVersion))
-		anyGPU := &nodepool.Advertised{InstanceTypes: []string{"g6.xlarge"}, DeviceMode: pool.Plugin, VCPUs: 1, GPUs: 1, MaxNodeCount: 1}
+		anyGPU := &nodepool.Advertised{
+			InstanceTypes: []string{"g6.xlarge"},
+			DeviceMode:    pool.Plugin,
+			VCPUs:         1,
+			GPUs:          1,
+			MaxNodeCount:  1,
+		}
 		problems.Join("", validateAutoPool(at, nodepool.Spec{
-			Name: p.Name, ExpireAfter: p.ExpireAfter, TerminationGracePeriod: p.TerminationGracePeriod, Advertised: anyGPU, Taints: []pool.Taint{pool.GPUTaint},
+			Name:                   p.Name,
+			ExpireAfter:            p.ExpireAfter,
+			TerminationGracePeriod: p.TerminationGracePeriod,
+			Advertised:             anyGPU,
+			Taints:                 []pool.Taint{pool.GPUTaint},
 		}, len(p.StartupTaints) > 0))
 	case pool.ClusterAutoscaler:
 		problems.Join("", validateTaintKeys(at, p))
@@ -84,12 +98,14 @@ func validateScaler(at string, p config.Pool, env config.Environment, problems *
 			}
 		}
 		if p.MinNodeCount != nil {
-			problems.Join("", clusterautoscaler.ValidateWake(at, p.DeviceMode, *p.MinNodeCount, groups, p.AcceptNoWakeFromZero))
+			problems.Join("", clusterautoscaler.ValidateWake(at, p.DeviceMode, *p.MinNodeCount, groups,
+				p.AcceptNoWakeFromZero))
 		}
 	}
 }
 
-// validateKubelet holds the keys to the letter, which Go's decoder of JSON does not, and their values to what the node class takes.
+// validateKubelet holds the keys to the letter, which Go's decoder of JSON does not, and their values to what the node
+// class takes.
 func validateKubelet(at string, given map[string]any) (problems problem.List) {
 	var known []string
 	for settings, i := reflect.TypeFor[nodepool.Kubelet](), 0; i < settings.NumField(); i++ {
@@ -98,7 +114,8 @@ func validateKubelet(at string, given map[string]any) (problems problem.List) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(known, key) {
-			problems.Add(at+"."+key, "is not a known key; use one of %s", strings.Join(slices.Sorted(slices.Values(known)), ", "))
+			problems.Add(at+"."+key, "is not a known key; use one of %s",
+				strings.Join(slices.Sorted(slices.Values(known)), ", "))
 			continue
 		}
 		_, err := kubelet(map[string]any{key: given[key]})
@@ -127,20 +144,22 @@ var kinds = map[reflect.Kind]string{
 	reflect.Map: "an object (keys and values)", reflect.String: "text, in quotes",
 }
 
-// validateTaintKeys reports keys with two effects: cluster-autoscaler reads taints from tags of the group, which hold one for each key.
+// validateTaintKeys reports keys with two effects: cluster-autoscaler reads taints from tags of the group, which hold
+// one for each key.
 func validateTaintKeys(at string, p config.Pool) (problems problem.List) {
 	effects := map[string]pool.Effect{pool.GPUTaint.Key: pool.GPUTaint.Effect}
 	for i, t := range p.Taints {
 		if effect, found := effects[t.Key]; found && effect != t.Effect {
-			problems.Add(fmt.Sprintf("%s.taints[%d] %q", at, i, t.Key), "the key has effect %s too, and with scaler %s a key has one; use two keys", effect, p.Scaler)
+			problems.Add(fmt.Sprintf("%s.taints[%d] %q", at, i, t.Key), "the key has effect %s too, and with scaler "+
+				"%s a key has one; use two keys", effect, p.Scaler)
 		}
 		effects[t.Key] = t.Effect
 	}
 	return problems
 }
 
-// validateAutoPool reports the name, the lifetime and the startup taints that Auto Mode refuses. The spec has nothing else that could be
-// wrong: the configuration's own rules speak of the rest, and of what is no duration.
+// validateAutoPool reports the name, the lifetime and the startup taints that Auto Mode refuses. The spec has nothing
+// else that could be wrong: the configuration's own rules speak of the rest, and of what is no duration.
 func validateAutoPool(at string, spec nodepool.Spec, startupTaints bool) (problems problem.List) {
 	if startupTaints {
 		problems.Join("", automode.Refuse(at, automode.StartupTaints))

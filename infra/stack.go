@@ -98,11 +98,24 @@ func (s *stack) buildNetwork() (err error) {
 func (s *stack) buildCluster() (err error) {
 	c := s.env.Cluster
 	args := &cluster.Args{
-		Name: s.name, Version: c.KubernetesVersion, VpcID: s.network.VpcID, SubnetIDs: s.network.Private.ForControlPlane().IDs(),
-		PublicAccessCIDRs: c.PublicAccessCIDRs, Access: map[string]cluster.Access{},
-		SecretsKeyArn: c.SecretsKeyARN, LogTypes: c.LogTypes, LogRetentionDays: c.LogRetentionDays, UpgradePolicy: c.UpgradePolicy,
-		VPCCNIVersion: c.Addons.VPCCNI, KubeProxyVersion: c.Addons.KubeProxy, PrefixDelegation: s.env.Network.PrefixDelegation,
-		Protect: s.env.Protect, Region: s.facts.Region, Partition: s.facts.Partition, AccountID: s.facts.AccountID, Tags: s.env.Tags,
+		Name:              s.name,
+		Version:           c.KubernetesVersion,
+		VpcID:             s.network.VpcID,
+		SubnetIDs:         s.network.Private.ForControlPlane().IDs(),
+		PublicAccessCIDRs: c.PublicAccessCIDRs,
+		Access:            map[string]cluster.Access{},
+		SecretsKeyArn:     c.SecretsKeyARN,
+		LogTypes:          c.LogTypes,
+		LogRetentionDays:  c.LogRetentionDays,
+		UpgradePolicy:     c.UpgradePolicy,
+		VPCCNIVersion:     c.Addons.VPCCNI,
+		KubeProxyVersion:  c.Addons.KubeProxy,
+		PrefixDelegation:  s.env.Network.PrefixDelegation,
+		Protect:           s.env.Protect,
+		Region:            s.facts.Region,
+		Partition:         s.facts.Partition,
+		AccountID:         s.facts.AccountID,
+		Tags:              s.env.Tags,
 	}
 	for name, a := range c.Access {
 		args.Access[name] = cluster.Access{PrincipalArn: a.PrincipalARN, Policy: a.Policy}
@@ -118,8 +131,9 @@ func (s *stack) buildCluster() (err error) {
 // reachTimeout for the Kubernetes API to accept a connection.
 const reachTimeout = 10 * time.Second
 
-// connect makes the provider through which objects reach the cluster. It waits for the access entries, and they outlive it (field fault
-// BR-85). In an update the API is dialled first: where it cannot be reached, every object would otherwise wait in vain.
+// connect makes the provider through which objects reach the cluster. It waits for the access entries, and they outlive
+// it (field fault BR-85). In an update the API is dialled first: where it cannot be reached, every object would
+// otherwise wait in vain.
 func (s *stack) connect() (err error) {
 	kubeconfig := pulumi.All(s.cluster.Kubeconfig, s.cluster.Endpoint).ApplyT(func(v []any) (string, error) {
 		text, _ := v[0].(string)
@@ -131,7 +145,8 @@ func (s *stack) connect() (err error) {
 	}).(pulumi.StringOutput)
 	s.kubernetes, err = kubernetes.NewProvider(s.ctx, "kubernetes", &kubernetes.ProviderArgs{
 		Kubeconfig: kubeconfig,
-		// Otherwise a changed ConfigMap is deleted and made anew, and whoever reads capacity from one finds none in between.
+		// Otherwise a changed ConfigMap is deleted and made anew, and whoever reads capacity from one finds none in
+		// between.
 		EnableConfigMapMutable: pulumi.BoolPtr(true),
 	},
 		pulumi.DependsOn(s.cluster.Ready))
@@ -154,9 +169,12 @@ func (s *stack) reach(endpoint string) error {
 	if err != nil {
 		where := "cluster.publicAccessCidrs is empty, so it answers inside the VPC only: run pulumi up from there"
 		if len(s.env.Cluster.PublicAccessCIDRs) > 0 {
-			where = fmt.Sprintf("cluster.publicAccessCidrs lets in %v, and this machine may not be among them", s.env.Cluster.PublicAccessCIDRs)
+			where = fmt.Sprintf("cluster.publicAccessCidrs lets in %v, and this machine may not be among them",
+				s.env.Cluster.PublicAccessCIDRs)
 		}
-		return fmt.Errorf("the Kubernetes API at %s cannot be reached from here (%w); %s. Through a proxy, set cluster.skipReachabilityCheck: true. What was made so far is kept; run pulumi up again", address, err, where)
+		return fmt.Errorf("the Kubernetes API at %s cannot be reached from here (%w); %s. Through a proxy, set "+
+			"cluster.skipReachabilityCheck: true. What was made so far is kept; run pulumi up again", address, err,
+			where)
 	}
 	return connection.Close()
 }

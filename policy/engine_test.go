@@ -16,8 +16,8 @@ import (
 
 type anyComponent struct{ pulumi.ResourceState }
 
-// graphProgram registers the golden graph as components of the same types and properties: the engine shows them to the pack like any
-// resource, and no provider is needed. Options that only custom resources have are not in it.
+// graphProgram registers the golden graph as components of the same types and properties: the engine shows them to the
+// pack like any resource, and no provider is needed. Options that only custom resources have are not in it.
 func graphProgram(records []record) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {
 		for _, r := range records {
@@ -32,7 +32,8 @@ func graphProgram(records []record) pulumi.RunFunc {
 				inputs[key] = pulumi.Any(v)
 			}
 			c := &anyComponent{}
-			if err := ctx.RegisterComponentResourceV2(r.Type, r.Name, inputs, c, pulumi.Protect(r.Protect), pulumi.IgnoreChanges(r.IgnoreChanges)); err != nil {
+			if err := ctx.RegisterComponentResourceV2(r.Type, r.Name, inputs, c, pulumi.Protect(r.Protect),
+				pulumi.IgnoreChanges(r.IgnoreChanges)); err != nil {
 				return err
 			}
 			if err := ctx.RegisterResourceOutputs(c, inputs); err != nil {
@@ -43,7 +44,8 @@ func graphProgram(records []record) pulumi.RunFunc {
 	}
 }
 
-// The real CLI and engine, file backend, the built pack with an environment's config. What the sandbox's own test adds is the program.
+// The real CLI and engine, file backend, the built pack with an environment's config. What the sandbox's own test adds
+// is the program.
 func TestBuiltPackFailsAPreviewOfTheRealEngine(t *testing.T) {
 	root, err := filepath.Abs("..")
 	if err != nil {
@@ -54,7 +56,8 @@ func TestBuiltPackFailsAPreviewOfTheRealEngine(t *testing.T) {
 		t.Fatalf("the engine is needed and could not be had: %v", err)
 	}
 	pack := filepath.Join(t.TempDir(), "policy")
-	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-w -s", "-o", pack, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-w -s", "-o", pack,
+		".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	config, err := filepath.Abs("config/staging.json")
@@ -63,8 +66,11 @@ func TestBuiltPackFailsAPreviewOfTheRealEngine(t *testing.T) {
 	}
 	directory := filepath.Dir(tools.CLI)
 	for key, v := range map[string]string{
-		"PATH": directory + string(os.PathListSeparator) + os.Getenv("PATH"), "PULUMI_BACKEND_URL": "file://" + filepath.ToSlash(t.TempDir()),
-		"PULUMI_HOME": t.TempDir(), "PULUMI_CONFIG_PASSPHRASE": "test", "PULUMI_SKIP_UPDATE_CHECK": "true",
+		"PATH":                     directory + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"PULUMI_BACKEND_URL":       "file://" + filepath.ToSlash(t.TempDir()),
+		"PULUMI_HOME":              t.TempDir(),
+		"PULUMI_CONFIG_PASSPHRASE": "test",
+		"PULUMI_SKIP_UPDATE_CHECK": "true",
 	} {
 		t.Setenv(key, v)
 	}
@@ -98,7 +104,8 @@ func TestBuiltPackFailsAPreviewOfTheRealEngine(t *testing.T) {
 		if err == nil {
 			t.Fatalf("the preview passed:\n%s", out)
 		}
-		for _, part := range []string{"[mandatory]  nodes-image-pinned", "[mandatory]  capacity-within-ceilings", "al2023@latest", "Remedy: "} {
+		for _, part := range []string{"[mandatory]  nodes-image-pinned", "[mandatory]  capacity-within-ceilings",
+			"al2023@latest", "Remedy: "} {
 			if !strings.Contains(out, part) {
 				t.Errorf("no %q in:\n%s", part, out)
 			}

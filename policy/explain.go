@@ -14,7 +14,8 @@ func Explain(rules []Rule) string {
 	for _, r := range rules {
 		if r.Area != area {
 			area = r.Area
-			fmt.Fprintf(&b, "\n## %s\n\n| rule | level | looks at | what goes wrong | remedy | field faults |\n|---|---|---|---|---|---|\n", area)
+			fmt.Fprintf(&b, "\n## %s\n\n| rule | level | looks at | what goes wrong | remedy | field faults "+
+				"|\n|---|---|---|---|---|---|\n", area)
 		}
 		kind := "inputs of "
 		if r.Stack != nil {
@@ -24,7 +25,8 @@ func Explain(rules []Rule) string {
 		for _, t := range r.Types {
 			types = append(types, "`"+t+"`")
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s%s | %s | %s | %s |\n", r.Name, r.Level, kind, strings.Join(types, ", "), cell(r.Why), cell(r.Remedy), strings.Join(r.Faults, ", "))
+		fmt.Fprintf(&b, "| `%s` | %s | %s%s | %s | %s | %s |\n", r.Name, r.Level, kind, strings.Join(types, ", "),
+			cell(r.Why), cell(r.Remedy), strings.Join(r.Faults, ", "))
 	}
 	b.WriteString("\n## Settings\n\n| rule | setting | default | meaning |\n|---|---|---|---|\n")
 	for _, r := range rules {

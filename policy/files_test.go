@@ -176,13 +176,16 @@ func TestTypeTokensAreTheSDKs(t *testing.T) {
 
 // propertiesRead are the property names that rules look for, nested ones included. The golden graph uses the same.
 var propertiesRead = map[string][]string{
-	typeCluster: {"name", "version", "enabledClusterLogTypes", "encryptionConfig", "provider", "keyArn", "resources", "computeConfig", "enabled",
+	typeCluster: {"name", "version", "enabledClusterLogTypes", "encryptionConfig", "provider", "keyArn", "resources",
+		"computeConfig", "enabled",
 		"vpcConfig", "endpointPublicAccess", "publicAccessCidrs", "addonVersion", "tags"},
-	typeNodeGroup: {"labels", "taints", "key", "value", "effect", "instanceTypes", "scalingConfig", "minSize", "desiredSize", "maxSize",
+	typeNodeGroup: {"labels", "taints", "key", "value", "effect", "instanceTypes", "scalingConfig", "minSize",
+		"desiredSize", "maxSize",
 		"launchTemplate", "releaseVersion", "amiType"},
-	typeLaunchTemplate: {"metadataOptions", "httpTokens", "httpPutResponseHopLimit", "blockDeviceMappings", "ebs", "encrypted", "tagSpecifications", "resourceType"},
-	typeRole:           {"assumeRolePolicy", "inlinePolicies", "policy"},
-	typeQueue:          {"sqsManagedSseEnabled", "kmsMasterKeyId", "queueUrl", "arn", "url"},
-	typeEventRule:      {"eventPattern", "state", "rule", "arn"},
-	typeKey:            {"policy", "keyId"},
+	typeLaunchTemplate: {"metadataOptions", "httpTokens", "httpPutResponseHopLimit", "blockDeviceMappings", "ebs",
+		"encrypted", "tagSpecifications", "resourceType"},
+	typeRole:      {"assumeRolePolicy", "inlinePolicies", "policy"},
+	typeQueue:     {"sqsManagedSseEnabled", "kmsMasterKeyId", "queueUrl", "arn", "url"},
+	typeEventRule: {"eventPattern", "state", "rule", "arn"},
+	typeKey:       {"policy", "keyId"},
 }

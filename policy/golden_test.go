@@ -13,7 +13,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
-// record is a resource of a recorded graph: testdata/graph.json is a list of them. Props are what stack rules see (inputs and outputs).
+// record is a resource of a recorded graph: testdata/graph.json is a list of them. Props are what stack rules see
+// (inputs and outputs).
 type record struct {
 	Type          string         `json:"type"`
 	Name          string         `json:"name"`
@@ -215,9 +216,11 @@ func TestEveryTypeARuleReliesOnIsInTheGoldenGraph(t *testing.T) {
 	for _, rule := range Rules {
 		for _, typ := range rule.Types {
 			one := Rule{Types: []string{typ}}
-			if typ == "aws:ec2/vpcEndpoint:VpcEndpoint" || strings.HasPrefix(typ, "aws:ec2/") && rule.Name == "tags-present" ||
+			if typ == "aws:ec2/vpcEndpoint:VpcEndpoint" || strings.HasPrefix(typ, "aws:ec2/") &&
+				rule.Name == "tags-present" ||
 				typ == typeProfile || typ == typeAlias || typ == typeRolePolicy {
-				continue // optional parts of a program: read like their neighbours, held to the SDK by TestTypeTokensAreTheSDKs
+				// optional parts of a program: read like their neighbours, held to the SDK by TestTypeTokensAreTheSDKs
+				continue
 			}
 			if !slices.ContainsFunc(records, func(r record) bool { return one.Wants(r.Type) }) {
 				t.Errorf("%s relies on %s, which the golden graph does not have", rule.Name, typ)
@@ -229,7 +232,8 @@ func TestEveryTypeARuleReliesOnIsInTheGoldenGraph(t *testing.T) {
 func TestEveryRuleIsComplete(t *testing.T) {
 	names := map[string]bool{}
 	for _, r := range Rules {
-		if r.Name == "" || r.Area == "" || r.Why == "" || r.Remedy == "" || len(r.Types) == 0 || (r.Resource == nil) == (r.Stack == nil) {
+		if r.Name == "" || r.Area == "" || r.Why == "" || r.Remedy == "" || len(r.Types) == 0 ||
+			(r.Resource == nil) == (r.Stack == nil) {
 			t.Errorf("rule %q lacks a part", r.Name)
 		}
 		if r.Level != Advisory && r.Level != Mandatory {

@@ -15,9 +15,9 @@ type Hardware struct {
 	VCPUs      int // 0: the size does not tell
 }
 
-// gpusBySize holds the sizes with more than one GPU; the other sizes of a listed family have one.
-// It is a second opinion beside the program's own look-up, so it is kept by hand, and small. A family that is missing is
-// reported as not checkable. https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html
+// gpusBySize holds the sizes with more than one GPU; the other sizes of a listed family have one. It is a second
+// opinion beside the program's own look-up, so it is kept by hand, and small. A family that is missing is reported as
+// not checkable. https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html
 var gpusBySize = map[string]map[string]int{
 	"g4dn":    {"12xlarge": 4, "metal": 8},
 	"g5":      {"12xlarge": 4, "24xlarge": 4, "48xlarge": 8},

@@ -61,12 +61,14 @@ func (g Graph) Output(name string) Value {
 	return Value{path: name}
 }
 
-// Controller finds what runs a controller: its chart, the chart's Deployment once it is rendered, or the component that wraps both.
-// A chart (helm/v4) shows policies nothing of its own, neither version nor values: only its name and, after rendering, its objects.
+// Controller finds what runs a controller: its chart, the chart's Deployment once it is rendered, or the component that
+// wraps both. A chart (helm/v4) shows policies nothing of its own, neither version nor values: only its name and, after
+// rendering, its objects.
 func (g Graph) Controller(name string) (Resource, bool) {
 	for _, r := range g.Resources {
 		wrapper := r.Type == "headroom:"+strings.ReplaceAll(name, "-", "")+":Controller"
-		object := (r.Type == typeChart || r.Type == typeDeployment) && strings.Contains(r.Name, name) && !strings.Contains(r.Name, name+"-crd")
+		object := (r.Type == typeChart || r.Type == typeDeployment) && strings.Contains(r.Name, name) &&
+			!strings.Contains(r.Name, name+"-crd")
 		if wrapper || object {
 			return r, true
 		}
@@ -74,8 +76,8 @@ func (g Graph) Controller(name string) (Resource, bool) {
 	return Resource{}, false
 }
 
-// Refers tells whether a property of one resource holds an output of another: by value where both are known, and otherwise by what
-// the property was made from, which a preview knows too.
+// Refers tells whether a property of one resource holds an output of another: by value where both are known, and
+// otherwise by what the property was made from, which a preview knows too.
 func Refers(from Resource, prop string, to Resource, output string) State {
 	held, s1 := from.Props.Key(prop).Text()
 	given, s2 := to.Props.Key(output).Text()
@@ -96,7 +98,11 @@ type Taint struct{ Key, Value, Effect string }
 // Keeps tells whether the taint keeps pods off that do not tolerate it.
 func (t Taint) Keeps() bool { return t.Effect == "NoSchedule" || t.Effect == "NoExecute" }
 
-var effectsOfEKS = map[string]string{"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
+var effectsOfEKS = map[string]string{
+	"NO_SCHEDULE":        "NoSchedule",
+	"NO_EXECUTE":         "NoExecute",
+	"PREFER_NO_SCHEDULE": "PreferNoSchedule",
+}
 
 // Pool is a managed node group or a NodePool, read alike.
 type Pool struct {
@@ -141,7 +147,8 @@ func readPool(r Resource) (p Pool, ok bool) {
 	switch r.Type {
 	case typeNodeGroup:
 		p.Managed = true
-		p.Label, p.TaintsV, p.TypesV = r.Props.Key("labels", poolLabel), r.Props.Key("taints"), r.Props.Key("instanceTypes")
+		p.Label, p.TaintsV, p.TypesV = r.Props.Key("labels", poolLabel), r.Props.Key("taints"),
+			r.Props.Key("instanceTypes")
 		types, state := p.TypesV.Texts()
 		p.Unread = state == Unknown
 		for _, t := range types {
@@ -172,8 +179,8 @@ func readPool(r Resource) (p Pool, ok bool) {
 	return p, true
 }
 
-// readRequirements decides which instance types a NodePool may choose. Keys are compared without their domain, which differs between
-// Karpenter and Auto Mode. https://karpenter.sh/v1.15/concepts/scheduling/#well-known-labels
+// readRequirements decides which instance types a NodePool may choose. Keys are compared without their domain, which
+// differs between Karpenter and Auto Mode. https://karpenter.sh/v1.15/concepts/scheduling/#well-known-labels
 func (p *Pool) readRequirements(requirements Value) {
 	p.TypesV = requirements
 	list, state := requirements.Elements()
@@ -206,7 +213,8 @@ func (p *Pool) readRequirements(requirements Value) {
 	p.Loose = len(p.Hardware) == 0 && !p.Unread && (gpus || !narrowed)
 }
 
-// emptyFixed tells whether a managed group is fixed at no nodes: EKS takes no maximum of 0, so the group has 1 that nothing uses.
+// emptyFixed tells whether a managed group is fixed at no nodes: EKS takes no maximum of 0, so the group has 1 that
+// nothing uses.
 func emptyFixed(r Resource) bool {
 	scaling := r.Props.Key("scalingConfig")
 	sizes := [3]int{}
@@ -223,7 +231,8 @@ func emptyFixed(r Resource) bool {
 // ignoresDesiredSize tells whether the node group's own options leave the desired size to its scaler.
 func ignoresDesiredSize(r Resource) bool {
 	return slices.ContainsFunc(r.IgnoreChanges, func(path string) bool {
-		return slices.Contains([]string{"scalingConfig.desiredSize", `scalingConfig["desiredSize"]`, "scalingConfig"}, path)
+		return slices.Contains([]string{"scalingConfig.desiredSize", `scalingConfig["desiredSize"]`, "scalingConfig"},
+			path)
 	})
 }
 
@@ -238,8 +247,8 @@ func (g Graph) Pools() []Pool {
 	return pools
 }
 
-// MaxNodes is the most nodes the pool's own resource allows, and where that is written. Limits in CPU and GPUs are whole nodes of the
-// smallest type. Known only when there is such a bound.
+// MaxNodes is the most nodes the pool's own resource allows, and where that is written. Limits in CPU and GPUs are
+// whole nodes of the smallest type. Known only when there is such a bound.
 func (p Pool) MaxNodes() (int, Value, State) {
 	if p.Managed {
 		at := p.Props.Key("scalingConfig", "maxSize")

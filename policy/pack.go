@@ -17,9 +17,11 @@ import (
 )
 
 // This is the only file that knows policyx, which is experimental. What it lacks is made up for here:
-//   - a policy has one level, so that what cannot be checked yet is gathered and reported once by an advisory policy, unknownNote;
-//   - stack policies get no config: a stack rule with settings is registered twice under its name, the second time as a resource
-//     policy that finds nothing and remembers the config (resource policies always run first, the stack resource among them);
+//   - a policy has one level, so that what cannot be checked yet is gathered and reported once by an advisory policy,
+//     unknownNote;
+//   - stack policies get no config: a stack rule with settings is registered twice under its name, the second time as a
+//     resource policy that finds nothing and remembers the config (resource policies always run first, the stack
+//     resource among them);
 //   - a panic ends the process: Rule.run turns it into a violation.
 
 const (
@@ -51,7 +53,8 @@ func readEnvironment(region, environment string) (Environment, error) {
 		PodsSelectPool bool `json:"podsSelectPool"`
 	}
 	if err := json.Unmarshal([]byte(environment), &object); err != nil {
-		return env, fmt.Errorf("headroom:environment: podsSelectPool cannot be read: %T", err) // its text may hold a secret
+		// its text may hold a secret
+		return env, fmt.Errorf("headroom:environment: podsSelectPool cannot be read: %T", err)
 	}
 	env.PodsSelectPool = object.PodsSelectPool
 	return env, nil
@@ -69,7 +72,14 @@ type pack struct {
 }
 
 func newPack(env Environment, rules []Rule, now func() time.Time) (policyx.PolicyPack, error) {
-	p := &pack{env: env, now: now, seen: map[string]int{}, inputs: map[string]property.Map{}, settings: map[string]map[string]any{}, notes: map[string][]Finding{}}
+	p := &pack{
+		env:      env,
+		now:      now,
+		seen:     map[string]int{},
+		inputs:   map[string]property.Map{},
+		settings: map[string]map[string]any{},
+		notes:    map[string][]Finding{},
+	}
 	var policies []policyx.Policy
 	for _, rule := range rules {
 		policies = append(policies, p.policies(rule)...)
@@ -177,7 +187,8 @@ func (p *pack) noted(rules []Rule) string {
 			places = append(places[:3], fmt.Sprintf("and %d more", len(places)-3))
 		}
 		if len(places) > 0 {
-			lines = append(lines, fmt.Sprintf("%s cannot be checked in preview: %s", rule.Name, strings.Join(places, ", ")))
+			lines = append(lines, fmt.Sprintf("%s cannot be checked in preview: %s", rule.Name,
+				strings.Join(places, ", ")))
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -190,8 +201,8 @@ func viewOf(a policyx.AnalyzerResource) Resource {
 	return r
 }
 
-// graphOf views all resources by their outputs. What a preview does not know of them, as when a provider is not there yet, is taken from
-// the inputs that resource policies were shown before.
+// graphOf views all resources by their outputs. What a preview does not know of them, as when a provider is not there
+// yet, is taken from the inputs that resource policies were shown before.
 func (p *pack) graphOf(resources []policyx.AnalyzerResource) Graph {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -24,8 +24,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// inProcess serves the pack inside the test, once: policyx has no way to stop it but the end of the process. Each call of ConfigureStack
-// makes a fresh pack, so tests do not share state.
+// inProcess serves the pack inside the test, once: policyx has no way to stop it but the end of the process. Each call
+// of ConfigureStack makes a fresh pack, so tests do not share state.
 var inProcess = sync.OnceValues(func() (string, error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
@@ -54,7 +54,8 @@ func readPort(r io.Reader) (string, error) {
 func built(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "policy")
-	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-w -s", "-o", binary, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-w -s", "-o", binary,
+		".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	command := exec.Command(binary)
@@ -79,7 +80,8 @@ type engine struct {
 	pulumirpc.AnalyzerClient
 }
 
-// connect shakes hands and configures the pack; policies holds levels and settings by rule, as the engine has reconciled them.
+// connect shakes hands and configures the pack; policies holds levels and settings by rule, as the engine has
+// reconciled them.
 func connect(t testing.TB, port string, stack map[string]string, policies map[string]*pulumirpc.PolicyConfig) engine {
 	t.Helper()
 	conn, err := grpc.NewClient("127.0.0.1:"+port, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -95,7 +97,11 @@ func connect(t testing.TB, port string, stack map[string]string, policies map[st
 	if stack == nil {
 		stack = map[string]string{"aws:region": "us-west-2"}
 	}
-	if _, err := e.ConfigureStack(ctx, &pulumirpc.AnalyzerStackConfigureRequest{Project: "headroom", Stack: "dev", Config: stack}); err != nil {
+	if _, err := e.ConfigureStack(ctx, &pulumirpc.AnalyzerStackConfigureRequest{
+		Project: "headroom",
+		Stack:   "dev",
+		Config:  stack,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Configure(ctx, &pulumirpc.ConfigureAnalyzerRequest{PolicyConfig: policies}); err != nil {
@@ -129,13 +135,25 @@ func (e engine) analyzeBoth(records, outputs []record) (found []*pulumirpc.Analy
 		view := r.resource()
 		options := &pulumirpc.AnalyzerResourceOptions{Protect: r.Protect, IgnoreChanges: r.IgnoreChanges}
 		properties := marshal(e.t, view)
-		response, err := e.Analyze(ctx, &pulumirpc.AnalyzeRequest{Type: view.Type, Name: view.Name, Urn: view.URN, Properties: properties, Options: options})
+		response, err := e.Analyze(ctx, &pulumirpc.AnalyzeRequest{
+			Type:       view.Type,
+			Name:       view.Name,
+			Urn:        view.URN,
+			Properties: properties,
+			Options:    options,
+		})
 		if err != nil {
 			e.t.Fatal(err)
 		}
 		found = append(found, response.Diagnostics...)
 		after := marshal(e.t, outputs[i].resource())
-		all = append(all, &pulumirpc.AnalyzerResource{Type: view.Type, Name: view.Name, Urn: view.URN, Properties: after, Options: options})
+		all = append(all, &pulumirpc.AnalyzerResource{
+			Type:       view.Type,
+			Name:       view.Name,
+			Urn:        view.URN,
+			Properties: after,
+			Options:    options,
+		})
 	}
 	response, err := e.AnalyzeStack(ctx, &pulumirpc.AnalyzeStackRequest{Resources: all})
 	if err != nil {
@@ -197,7 +215,10 @@ func TestServedPackTellsLevelsAndSettings(t *testing.T) {
 }
 
 func TestServedPack(t *testing.T) {
-	ports := map[string]func(*testing.T) string{"in process": func(t *testing.T) string { return inProcessPort(t) }, "built binary": built}
+	ports := map[string]func(*testing.T) string{
+		"in process":   func(t *testing.T) string { return inProcessPort(t) },
+		"built binary": built,
+	}
 	for name, port := range ports {
 		t.Run(name, func(t *testing.T) {
 			address := port(t)
@@ -214,10 +235,12 @@ func TestServedPack(t *testing.T) {
 					t.Fatalf("%d findings, want 1", len(found))
 				}
 				d := found[0]
-				if d.PolicyName != "nodes-image-pinned" || d.EnforcementLevel != pulumirpc.EnforcementLevel_MANDATORY || !strings.HasSuffix(d.Urn, "::gpu-l4-class") {
+				if d.PolicyName != "nodes-image-pinned" || d.EnforcementLevel != pulumirpc.EnforcementLevel_MANDATORY ||
+					!strings.HasSuffix(d.Urn, "::gpu-l4-class") {
 					t.Errorf("found %s at level %s on %s", d.PolicyName, d.EnforcementLevel, d.Urn)
 				}
-				for _, part := range []string{"rolls the fleet", "spec.amiSelectorTerms[0].alias", `"al2023@latest"`, "Remedy: "} {
+				for _, part := range []string{"rolls the fleet", "spec.amiSelectorTerms[0].alias", `"al2023@latest"`,
+					"Remedy: "} {
 					if !strings.Contains(d.Message, part) {
 						t.Errorf("no %q in %s", part, d.Message)
 					}
@@ -228,10 +251,13 @@ func TestServedPack(t *testing.T) {
 				find(t, records, "karpenter-role-role").set(t, unknown{}, "assumeRolePolicy")
 				find(t, records, "cluster-eks-eksCluster").set(t, unknown{}, "version")
 				found := connect(t, address, nil, nil).analyze(records)
-				if len(found) != 1 || found[0].PolicyName != unknownNote || found[0].EnforcementLevel != pulumirpc.EnforcementLevel_ADVISORY ||
+				if len(found) != 1 || found[0].PolicyName != unknownNote ||
+					found[0].EnforcementLevel != pulumirpc.EnforcementLevel_ADVISORY ||
 					!strings.HasSuffix(found[0].Urn, "::headroom-dev") ||
-					!strings.Contains(found[0].Message, "iam-trust-exact cannot be checked in preview: karpenter-role-role assumeRolePolicy") ||
-					!strings.Contains(found[0].Message, "cluster-version-supported cannot be checked in preview: cluster-eks-eksCluster version") {
+					!strings.Contains(found[0].Message, "iam-trust-exact cannot be checked in preview: "+
+						"karpenter-role-role assumeRolePolicy") ||
+					!strings.Contains(found[0].Message, "cluster-version-supported cannot be checked in preview: "+
+						"cluster-eks-eksCluster version") {
 					t.Errorf("found %v", found)
 				}
 			})
@@ -258,7 +284,8 @@ func TestServedPack(t *testing.T) {
 				found := connect(t, address, nil, map[string]*pulumirpc.PolicyConfig{
 					"gpu-budget": {EnforcementLevel: pulumirpc.EnforcementLevel_MANDATORY, Properties: settings},
 				}).analyze(loadGraph(t))
-				if len(found) != 1 || found[0].PolicyName != "gpu-budget" || !strings.Contains(found[0].Message, "budget is 14") {
+				if len(found) != 1 || found[0].PolicyName != "gpu-budget" ||
+					!strings.Contains(found[0].Message, "budget is 14") {
 					t.Errorf("found %v", found)
 				}
 			})
@@ -275,7 +302,8 @@ func TestServedPack(t *testing.T) {
 			t.Run("what the environment declares is read from the stack's configuration", func(t *testing.T) {
 				records := loadGraph(t)
 				find(t, records, "gpu-ca-group").set(t, "serving", "taints", 1, "key")
-				stack := map[string]string{"aws:region": "us-west-2", "headroom:environment": `{"podsSelectPool": true}`}
+				stack := map[string]string{"aws:region": "us-west-2",
+					"headroom:environment": `{"podsSelectPool": true}`}
 				if found := connect(t, address, stack, nil).analyze(records); len(found) != 0 {
 					t.Errorf("found %v", found)
 				}
@@ -285,7 +313,8 @@ func TestServedPack(t *testing.T) {
 }
 
 func TestSecretsOfTheEnvironmentAreNotInAnError(t *testing.T) {
-	if _, err := readEnvironment("", `{"podsSelectPool": "s3cret"}`); err == nil || strings.Contains(err.Error(), "s3cret") {
+	if _, err := readEnvironment("", `{"podsSelectPool": "s3cret"}`); err == nil ||
+		strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -11,10 +11,14 @@ import (
 
 // Words that rules look for, so that random input gets past the first question.
 var words = []string{
-	"key", "operator", "values", "In", "Exists", "nvidia.com/gpu", "g6.xlarge", "g6f.large", "m6i.large", "true", "false", "0", "-1", "1e9", "",
-	"nodes", "name", "Statement", "Effect", "Allow", "Deny", "Action", "*", "sqs:*", "iam:PassRole", "sts:AssumeRoleWithWebIdentity", "Principal",
-	"Federated", "arn:aws:iam::1:oidc-provider/x", "arn:", "1.36", "1.", "Condition", "StringEquals", "karpenter.k8s.aws", "AWS_FEATURE_GATES",
-	`{"Statement":[{"Effect":"Allow","Action":["*"],"Resource":null}]}`, `{"Statement":{}}`, `[1]`, "{", "\x00", strings.Repeat("é", 200),
+	"key", "operator", "values", "In", "Exists", "nvidia.com/gpu", "g6.xlarge", "g6f.large", "m6i.large", "true",
+	"false", "0", "-1", "1e9", "",
+	"nodes", "name", "Statement", "Effect", "Allow", "Deny", "Action", "*", "sqs:*", "iam:PassRole",
+	"sts:AssumeRoleWithWebIdentity", "Principal",
+	"Federated", "arn:aws:iam::1:oidc-provider/x", "arn:", "1.36", "1.", "Condition", "StringEquals",
+	"karpenter.k8s.aws", "AWS_FEATURE_GATES",
+	`{"Statement":[{"Effect":"Allow","Action":["*"],"Resource":null}]}`, `{"Statement":{}}`, `[1]`, "{", "\x00",
+	strings.Repeat("é", 200),
 }
 
 // anything is a property value of any shape, secrets and unknowns included.
@@ -94,9 +98,16 @@ func TestNoInputPanicsARule(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			var records []record
 			for _, typ := range types {
-				records = append(records, record{Type: typ, Name: "x", Props: rapid.MapOfN(rapid.SampledFrom(words), anything(3), 0, 5).Draw(rt, typ)})
+				records = append(records, record{
+					Type:  typ,
+					Name:  "x",
+					Props: rapid.MapOfN(rapid.SampledFrom(words), anything(3), 0, 5).Draw(rt, typ),
+				})
 			}
-			settings := map[string]map[string]any{"gpu-budget": {"maxGpus": anything(1).Draw(rt, "setting")}, "tags-present": {"keys": []any{1, nil}}}
+			settings := map[string]map[string]any{
+				"gpu-budget":   {"maxGpus": anything(1).Draw(rt, "setting")},
+				"tags-present": {"keys": []any{1, nil}},
+			}
 			if failed := failures(evaluate(records, Environment{}, settings)); failed != nil {
 				rt.Fatal(failed)
 			}

@@ -20,7 +20,8 @@ const (
 	Known
 )
 
-// Resource is a read-only view of one resource. Resource rules see its inputs before the step, stack rules its outputs after all steps.
+// Resource is a read-only view of one resource. Resource rules see its inputs before the step, stack rules its outputs
+// after all steps.
 type Resource struct {
 	Type, Name, URN, Parent string
 	Props                   Value
@@ -67,7 +68,8 @@ func (v Value) child(step string, raw property.Value) Value {
 	return Value{raw: raw, urn: v.urn, path: path, secret: v.secret || raw.Secret()}
 }
 
-// Key reads one key after another. Keys with other characters than letters, digits and underscores are quoted in the path.
+// Key reads one key after another. Keys with other characters than letters, digits and underscores are quoted in the
+// path.
 func (v Value) Key(keys ...string) Value {
 	for _, key := range keys {
 		step := key

@@ -24,7 +24,8 @@ type Rule struct {
 	Why string
 	// Remedy ends every finding.
 	Remedy string
-	// Types the rule relies on: a resource rule is called for these only. A type that ends in ":" stands for all that begin with it.
+	// Types the rule relies on: a resource rule is called for these only. A type that ends in ":" stands for all that
+	// begin with it.
 	Types []string
 	// Faults of the field this rule answers.
 	Faults   []string
@@ -63,7 +64,8 @@ type Check struct {
 	findings []Finding
 }
 
-// Violation reports what is wrong with the value. Text and arguments must not hold a property's value except through Show.
+// Violation reports what is wrong with the value. Text and arguments must not hold a property's value except through
+// Show.
 func (c *Check) Violation(at Value, format string, args ...any) {
 	text := fmt.Sprintf("%s is %s: %s. Remedy: %s", at.Path(), at.Show(), fmt.Sprintf(format, args...), c.rule.Remedy)
 	c.findings = append(c.findings, Finding{URN: at.urn, Path: at.Path(), Text: text})
@@ -135,13 +137,16 @@ func (r Rule) Wants(typ string) bool {
 	})
 }
 
-// run gives the rule's findings on one resource or on a whole stack. A rule that fails has not passed: its panic becomes a
-// violation that does not show the panic's text, since that may hold a property's value.
+// run gives the rule's findings on one resource or on a whole stack. A rule that fails has not passed: its panic
+// becomes a violation that does not show the panic's text, since that may hold a property's value.
 func (r Rule) run(c Check, one *Resource, all Graph) (findings []Finding) {
 	c.rule = &r
 	defer func() {
 		if p := recover(); p != nil {
-			failed := Finding{Path: "(rule)", Text: fmt.Sprintf("the rule itself failed (%T); this is a fault of the pack, report it", p)}
+			failed := Finding{
+				Path: "(rule)",
+				Text: fmt.Sprintf("the rule itself failed (%T); this is a fault of the pack, report it", p),
+			}
 			if one != nil {
 				failed.URN = one.URN
 			}
@@ -158,4 +163,5 @@ func (r Rule) run(c Check, one *Resource, all Graph) (findings []Finding) {
 }
 
 // Rules is the pack, by area.
-var Rules = slices.Concat(capacityRules, poolRules, scalerRules, clusterRules, nodeRules, iamRules, interruptionRules, namingRules)
+var Rules = slices.Concat(capacityRules, poolRules, scalerRules, clusterRules, nodeRules, iamRules, interruptionRules,
+	namingRules)

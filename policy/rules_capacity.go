@@ -44,7 +44,8 @@ func advertisedPools(c *Check, g Graph) (out []Value) {
 	pools, state := at.Elements()
 	c.Known(at, state)
 	for _, p := range pools {
-		if advertised, state := p.Key("advertised").Bool(); state == Absent || c.Known(p.Key("advertised"), state) && advertised {
+		if advertised, state := p.Key("advertised").Bool(); state == Absent || c.Known(p.Key("advertised"), state) &&
+			advertised {
 			out = append(out, p)
 		}
 	}
@@ -70,7 +71,8 @@ func capacityWithinCeilings(c *Check, g Graph) {
 		for _, ceiling := range ceilings {
 			nodes, state := ceiling.Key("nodes").Int()
 			if c.Known(ceiling.Key("nodes"), state) && maximum > nodes {
-				c.Violation(at, "pool %s has a ceiling of kind %s at %s nodes", p.Key("name").Show(), ceiling.Key("kind").Show(), ceiling.Key("nodes").Show())
+				c.Violation(at, "pool %s has a ceiling of kind %s at %s nodes", p.Key("name").Show(),
+					ceiling.Key("kind").Show(), ceiling.Key("nodes").Show())
 			}
 		}
 		for _, part := range []string{"firm", "largestGang"} {
@@ -85,7 +87,8 @@ func capacityWithinCeilings(c *Check, g Graph) {
 		per, s1 := p.Key("perNode", "gpus").Int()
 		gpus, s2 := p.Key("gpus", "maximum").Int()
 		if c.Known(p.Key("perNode", "gpus"), s1) && c.Known(p.Key("gpus", "maximum"), s2) && gpus != per*maximum {
-			c.Violation(p.Key("gpus", "maximum"), "%s nodes of %s GPUs are another number", at.Show(), p.Key("perNode", "gpus").Show())
+			c.Violation(p.Key("gpus", "maximum"), "%s nodes of %s GPUs are another number", at.Show(),
+				p.Key("perNode", "gpus").Show())
 		}
 	}
 }
@@ -119,7 +122,8 @@ func capacityWithinPool(c *Check, g Graph) {
 		}
 		// More may be realized than is allowed: lowering a limit removes nothing (field fault BR-24).
 		if bounded && len(allowed) > 0 && maximum > sum && maximum > realized {
-			c.Violation(at, "the resources of pool %s allow fewer nodes (%s)", a.Key("name").Show(), strings.Join(allowed, ", "))
+			c.Violation(at, "the resources of pool %s allow fewer nodes (%s)", a.Key("name").Show(),
+				strings.Join(allowed, ", "))
 		}
 	}
 }
@@ -132,14 +136,17 @@ func capacityHasScaler(c *Check, g Graph) {
 		maximum, s1 := at.Int()
 		realized, s2 := a.Key("nodes", "realized").Int()
 		scaler, s3 := a.Key("scaler").Text()
-		if !c.Known(a.Key("name"), s0) || !c.Known(at, s1) || !c.Known(a.Key("nodes", "realized"), s2) || !c.Known(a.Key("scaler"), s3) ||
+		if !c.Known(a.Key("name"), s0) || !c.Known(at, s1) || !c.Known(a.Key("nodes", "realized"), s2) ||
+			!c.Known(a.Key("scaler"), s3) ||
 			maximum <= realized {
 			continue
 		}
 		if missing := missingScaler(c, g, scaler); missing != "" {
-			c.Violation(at, "%s nodes are realized, the scaler is %s, and %s", a.Key("nodes", "realized").Show(), a.Key("scaler").Show(), missing)
+			c.Violation(at, "%s nodes are realized, the scaler is %s, and %s", a.Key("nodes", "realized").Show(),
+				a.Key("scaler").Show(), missing)
 		} else if len(poolsNamed(pools, name)) == 0 {
-			c.Violation(at, "no node group or NodePool of this stack has the label %s with the value %s", poolLabel, a.Key("name").Show())
+			c.Violation(at, "no node group or NodePool of this stack has the label %s with the value %s", poolLabel,
+				a.Key("name").Show())
 		}
 	}
 }
@@ -183,7 +190,8 @@ func gpuBudget(c *Check, g Graph) {
 		for _, h := range p.Hardware {
 			most = max(most, h.GPUs)
 		}
-		if state == Absent || most == 0 { // without a bound or an exact type other rules refuse the pool; here nothing can be added up
+		// without a bound or an exact type other rules refuse the pool; here nothing can be added up
+		if state == Absent || most == 0 {
 			c.Unknown(p.TypesV)
 			continue
 		}

@@ -13,14 +13,22 @@ var clusterOnly = []string{typeCluster}
 // Cluster rules look at the control plane.
 var clusterRules = []Rule{
 	{
-		Name: "cluster-endpoint-closed", Area: "cluster", Level: Mandatory, Types: clusterOnly, Resource: clusterEndpointClosed,
-		Why:    "The Kubernetes API answers the whole internet.",
-		Remedy: "switch endpointPublicAccess off, or list the networks that may reach it in publicAccessCidrs",
+		Name:     "cluster-endpoint-closed",
+		Area:     "cluster",
+		Level:    Mandatory,
+		Types:    clusterOnly,
+		Resource: clusterEndpointClosed,
+		Why:      "The Kubernetes API answers the whole internet.",
+		Remedy:   "switch endpointPublicAccess off, or list the networks that may reach it in publicAccessCidrs",
 	},
 	{
-		Name: "cluster-secrets-encrypted", Area: "cluster", Level: Mandatory, Types: clusterOnly, Resource: clusterSecretsEncrypted,
-		Why:    "Kubernetes secrets are not encrypted with a key of this account.",
-		Remedy: "set encryptionConfig with resources [\"secrets\"] and a KMS key",
+		Name:     "cluster-secrets-encrypted",
+		Area:     "cluster",
+		Level:    Mandatory,
+		Types:    clusterOnly,
+		Resource: clusterSecretsEncrypted,
+		Why:      "Kubernetes secrets are not encrypted with a key of this account.",
+		Remedy:   "set encryptionConfig with resources [\"secrets\"] and a KMS key",
 	},
 	{
 		Name: "cluster-logs-on", Area: "cluster", Level: Mandatory, Types: clusterOnly, Resource: clusterLogsOn,
@@ -31,10 +39,14 @@ var clusterRules = []Rule{
 		},
 	},
 	{
-		Name: "cluster-version-supported", Area: "cluster", Level: Mandatory, Types: clusterOnly, Resource: clusterVersionSupported,
-		Why:    "AWS upgrades a cluster on its own date, or charges extra, once standard support ends.",
-		Remedy: "pin a Kubernetes version in standard support, and upgrade one minor at a time",
-		Faults: []string{"BR-08"},
+		Name:     "cluster-version-supported",
+		Area:     "cluster",
+		Level:    Mandatory,
+		Types:    clusterOnly,
+		Resource: clusterVersionSupported,
+		Why:      "AWS upgrades a cluster on its own date, or charges extra, once standard support ends.",
+		Remedy:   "pin a Kubernetes version in standard support, and upgrade one minor at a time",
+		Faults:   []string{"BR-08"},
 	},
 	{
 		Name: "cluster-protected", Area: "cluster", Level: Advisory, Types: clusterOnly, Resource: clusterProtected,
@@ -88,8 +100,9 @@ func clusterLogsOn(c *Check, r Resource) {
 	}
 }
 
-// standardSupportEnds by Kubernetes minor of 1. https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html
-// For 1.36 no date was published when this was written: 14 months after the upstream release, the earliest it can be.
+// standardSupportEnds by Kubernetes minor of 1.
+// https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html For 1.36 no date was published when this
+// was written: 14 months after the upstream release, the earliest it can be.
 var standardSupportEnds = map[int]string{
 	31: "2025-11-26", 32: "2026-03-23", 33: "2026-07-29", 34: "2026-12-02", 35: "2027-03-27", 36: "2027-06-22",
 }
@@ -125,6 +138,10 @@ func clusterVersionSupported(c *Check, r Resource) {
 
 func clusterProtected(c *Check, r Resource) {
 	if !r.Protect {
-		c.Violation(Value{raw: property.New(false), urn: r.URN, path: "options.protect"}, "the cluster could be replaced or deleted by an update")
+		c.Violation(Value{
+			raw:  property.New(false),
+			urn:  r.URN,
+			path: "options.protect",
+		}, "the cluster could be replaced or deleted by an update")
 	}
 }

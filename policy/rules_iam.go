@@ -10,9 +10,14 @@ var identityPolicies = []string{typePolicy, typeRolePolicy, typeRole}
 // IAM rules read the documents, statement by statement.
 var iamRules = []Rule{
 	{
-		Name: "iam-trust-exact", Area: "iam", Level: Mandatory, Types: []string{typeRole}, Resource: iamTrustExact,
-		Why:    "Another service account, or none, could assume a controller's role.",
-		Remedy: "one issuer a statement, with StringEquals on <issuer host and path>:sub (a full system:serviceaccount:<ns>:<name>) and :aud (sts.amazonaws.com)",
+		Name:     "iam-trust-exact",
+		Area:     "iam",
+		Level:    Mandatory,
+		Types:    []string{typeRole},
+		Resource: iamTrustExact,
+		Why:      "Another service account, or none, could assume a controller's role.",
+		Remedy: "one issuer a statement, with StringEquals on <issuer host and path>:sub (a full " +
+			"system:serviceaccount:<ns>:<name>) and :aud (sts.amazonaws.com)",
 		Faults: []string{"BR-35", "BR-36", "BR-37"},
 	},
 	{
@@ -21,22 +26,35 @@ var iamRules = []Rule{
 		Remedy: "name each action; only reads may end in a star (Describe*, Get*, List*)",
 	},
 	{
-		Name: "iam-pass-role-scoped", Area: "iam", Level: Mandatory, Types: identityPolicies, Resource: iamPassRoleScoped,
-		Why:    "Who may pass any role has every role's permissions.",
-		Remedy: "name the role's ARN in a statement of its own",
-		Faults: []string{"BR-43"},
+		Name:     "iam-pass-role-scoped",
+		Area:     "iam",
+		Level:    Mandatory,
+		Types:    identityPolicies,
+		Resource: iamPassRoleScoped,
+		Why:      "Who may pass any role has every role's permissions.",
+		Remedy:   "name the role's ARN in a statement of its own",
+		Faults:   []string{"BR-43"},
 	},
 	{
-		Name: "iam-autoscaler-scoped", Area: "iam", Level: Mandatory, Types: identityPolicies, Resource: iamAutoscalerScoped,
-		Why:    "cluster-autoscaler could scale another cluster's groups, or cannot read its own.",
-		Remedy: "condition the writes on aws:ResourceTag/k8s.io/cluster-autoscaler/<cluster>, and leave eks:DescribeNodegroup without a tag condition",
+		Name:     "iam-autoscaler-scoped",
+		Area:     "iam",
+		Level:    Mandatory,
+		Types:    identityPolicies,
+		Resource: iamAutoscalerScoped,
+		Why:      "cluster-autoscaler could scale another cluster's groups, or cannot read its own.",
+		Remedy: "condition the writes on aws:ResourceTag/k8s.io/cluster-autoscaler/<cluster>, and leave " +
+			"eks:DescribeNodegroup without a tag condition",
 		Faults: []string{"BR-05"},
 	},
 	{
-		Name: "partition-matches-region", Area: "iam", Level: Mandatory, Types: []string{"aws:", typeEC2NodeClass}, Resource: partitionMatchesRegion,
-		Why:    "An ARN with a written partition is refused outside the commercial regions.",
-		Remedy: "build ARNs from the looked-up partition",
-		Faults: []string{"BR-40"},
+		Name:     "partition-matches-region",
+		Area:     "iam",
+		Level:    Mandatory,
+		Types:    []string{"aws:", typeEC2NodeClass},
+		Resource: partitionMatchesRegion,
+		Why:      "An ARN with a written partition is refused outside the commercial regions.",
+		Remedy:   "build ARNs from the looked-up partition",
+		Faults:   []string{"BR-40"},
 	},
 }
 
@@ -62,7 +80,10 @@ func (s Statement) Allows(action string) bool {
 		return false
 	}
 	actions, _ := s.Key("Action").Texts()
-	return slices.ContainsFunc(actions, func(pattern string) bool { return like(strings.ToLower(pattern), strings.ToLower(action)) })
+	return slices.ContainsFunc(actions, func(pattern string) bool {
+		return like(strings.ToLower(pattern),
+			strings.ToLower(action))
+	})
 }
 
 // like matches IAM's * wildcard; ? is not used by any document of ours and matches only itself.
@@ -128,18 +149,23 @@ func trustExact(c *Check, s Statement) {
 		for _, key := range keys {
 			at := s.Key("Condition", operator)
 			if operator != "StringEquals" || key != issuer+":sub" && key != issuer+":aud" {
-				c.Violation(at, "condition %s under %s is neither sub nor aud of this statement's issuer by exact match", at.ShowKey(key), at.ShowKey(operator))
+				c.Violation(at,
+					"condition %s under %s is neither sub nor aud of this statement's issuer by exact match",
+					at.ShowKey(key), at.ShowKey(operator))
 			}
 		}
 	}
 	exact := s.Key("Condition", "StringEquals")
 	c.only(exact, issuer+":sub", "the subject is not one full service account", func(text string) bool {
-		return strings.HasPrefix(text, "system:serviceaccount:") && strings.Count(text, ":") == 3 && !strings.ContainsAny(text, "*?") && !strings.HasSuffix(text, ":")
+		return strings.HasPrefix(text, "system:serviceaccount:") && strings.Count(text, ":") == 3 &&
+			!strings.ContainsAny(text, "*?") && !strings.HasSuffix(text, ":")
 	})
-	c.only(exact, issuer+":aud", "the audience is not sts.amazonaws.com", func(text string) bool { return text == "sts.amazonaws.com" })
+	c.only(exact, issuer+":aud", "the audience is not sts.amazonaws.com",
+		func(text string) bool { return text == "sts.amazonaws.com" })
 }
 
-// only reports a condition key whose values do not all hold, or that has none. The key is left out of the message: it holds the issuer.
+// only reports a condition key whose values do not all hold, or that has none. The key is left out of the message: it
+// holds the issuer.
 func (c *Check) only(exact Value, key, says string, holds func(string) bool) {
 	at := exact.Key(key)
 	texts, state := at.Texts()
@@ -171,7 +197,8 @@ func iamActionsNamed(c *Check, r Resource) {
 					continue
 				}
 				_, verb, _ := strings.Cut(text, ":")
-				reads := slices.ContainsFunc([]string{"Describe", "Get", "List"}, func(p string) bool { return strings.HasPrefix(verb, p) })
+				reads := slices.ContainsFunc([]string{"Describe", "Get", "List"},
+					func(p string) bool { return strings.HasPrefix(verb, p) })
 				if !reads || strings.Index(verb, "*") != len(verb)-1 {
 					c.Violation(a, "the action is a wildcard")
 				}
@@ -208,14 +235,16 @@ func iamAutoscalerScoped(c *Check, r Resource) {
 				c.Unknown(s.Key("Condition"))
 				continue
 			}
-			for _, write := range []string{"autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup"} {
+			for _, write := range []string{"autoscaling:SetDesiredCapacity",
+				"autoscaling:TerminateInstanceInAutoScalingGroup"} {
 				if s.Allows(write) && !tagged {
 					c.Violation(s.Key("Condition"), "%s is allowed on every group of the account", write)
 					break
 				}
 			}
 			if s.Allows("eks:DescribeNodegroup") && tagged {
-				c.Violation(s.Key("Condition"), "the tag condition cancels eks:DescribeNodegroup, and pools at zero read as without labels")
+				c.Violation(s.Key("Condition"), "the tag condition cancels eks:DescribeNodegroup, and pools at zero "+
+					"read as without labels")
 			}
 		}
 	}

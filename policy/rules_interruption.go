@@ -15,16 +15,25 @@ var interruptionRules = []Rule{
 		Types:  []string{typeQueue, typeQueuePolicy},
 	},
 	{
-		Name: "queue-encryption-reachable", Area: "interruption", Level: Mandatory, Stack: queueEncryptionReachable,
-		Why:    "The queue is not encrypted, or with a key that EventBridge cannot use: then no event ever arrives.",
-		Remedy: "set sqsManagedSseEnabled, or a customer key whose policy lets events.amazonaws.com use kms:GenerateDataKey and kms:Decrypt",
-		Types:  []string{typeQueue, typeKey},
+		Name:  "queue-encryption-reachable",
+		Area:  "interruption",
+		Level: Mandatory,
+		Stack: queueEncryptionReachable,
+		Why:   "The queue is not encrypted, or with a key that EventBridge cannot use: then no event ever arrives.",
+		Remedy: "set sqsManagedSseEnabled, or a customer key whose policy lets events.amazonaws.com use " +
+			"kms:GenerateDataKey and kms:Decrypt",
+		Types: []string{typeQueue, typeKey},
 	},
 	{
-		Name: "interruption-rules-complete", Area: "interruption", Level: Mandatory, Stack: interruptionRulesComplete,
-		Why:    "Karpenter is never told that a node is about to go, and its pods die with it.",
-		Remedy: "make all five rules with AWS's exact names, each with the queue as target, and let events.amazonaws.com send to the queue",
-		Types:  []string{typeQueue, typeQueuePolicy, typeEventRule, typeEventTarget, typeNodePool}, Faults: []string{"BR-33"},
+		Name:  "interruption-rules-complete",
+		Area:  "interruption",
+		Level: Mandatory,
+		Stack: interruptionRulesComplete,
+		Why:   "Karpenter is never told that a node is about to go, and its pods die with it.",
+		Remedy: "make all five rules with AWS's exact names, each with the queue as target, and let " +
+			"events.amazonaws.com send to the queue",
+		Types:  []string{typeQueue, typeQueuePolicy, typeEventRule, typeEventTarget, typeNodePool},
+		Faults: []string{"BR-33"},
 	},
 	{
 		Name: "interruption-queue-readable", Area: "interruption", Level: Mandatory, Stack: interruptionQueueReadable,
@@ -73,10 +82,12 @@ func queueTLSOnly(c *Check, g Graph) {
 			secure, _ := s.Key("Condition", "Bool", "aws:SecureTransport").Texts()
 			plain, _ := s.Key("Condition", "Bool", "aws:SecureTransport").Bool()
 			return effect == "Deny" && slices.Contains(actions, "sqs:*") && everyone(s) && !plain &&
-				(slices.Equal(secure, []string{"false"}) || s.Key("Condition", "Bool", "aws:SecureTransport").State() == Known && len(secure) == 0)
+				(slices.Equal(secure, []string{"false"}) ||
+					s.Key("Condition", "Bool", "aws:SecureTransport").State() == Known && len(secure) == 0)
 		})
 		if !found || !denies && !unread {
-			c.Violation(queue.Props.Key("policy"), "no statement of a policy attached to queue %s refuses plain HTTP", queue.Name)
+			c.Violation(queue.Props.Key("policy"), "no statement of a policy attached to queue %s refuses plain HTTP",
+				queue.Name)
 		}
 	}
 }
@@ -115,7 +126,8 @@ func queueEncryptionReachable(c *Check, g Graph) {
 
 func keyLetsEvents(c *Check, g Graph, queue Resource, at Value) {
 	for _, key := range g.OfType(typeKey) {
-		if Refers(queue, "kmsMasterKeyId", key, "arn") != Known && Refers(queue, "kmsMasterKeyId", key, "keyId") != Known {
+		if Refers(queue, "kmsMasterKeyId", key, "arn") != Known &&
+			Refers(queue, "kmsMasterKeyId", key, "keyId") != Known {
 			continue
 		}
 		before := len(c.findings)
@@ -131,7 +143,8 @@ func keyLetsEvents(c *Check, g Graph, queue Resource, at Value) {
 // karpenterPool is a NodePool of ours that Karpenter serves, or nil.
 func karpenterPool(g Graph) *Pool {
 	for _, p := range g.Pools() {
-		if group, _ := p.Props.Key("spec", "template", "spec", "nodeClassRef", "group").Text(); !p.Managed && group == karpenterAPI {
+		if group, _ := p.Props.Key("spec", "template", "spec", "nodeClassRef", "group").Text(); !p.Managed &&
+			group == karpenterAPI {
 			return &p
 		}
 	}
@@ -145,7 +158,8 @@ func interruptionRulesComplete(c *Check, g Graph) {
 	}
 	queues := g.OfType(typeQueue)
 	if len(queues) == 0 {
-		c.Violation(p.Props.Key("spec", "template", "spec", "nodeClassRef"), "Karpenter makes nodes and this stack has no queue for interruptions")
+		c.Violation(p.Props.Key("spec", "template", "spec", "nodeClassRef"), "Karpenter makes nodes and this stack "+
+			"has no queue for interruptions")
 		return
 	}
 	made := map[string]bool{}
@@ -165,7 +179,11 @@ func interruptionRulesComplete(c *Check, g Graph) {
 		}
 		for _, detail := range details {
 			for _, source := range sources {
-				if !slices.ContainsFunc(interruptions, func(i struct{ source, detailType string }) bool { return i.source == source && i.detailType == detail }) {
+				if !slices.ContainsFunc(interruptions,
+					func(i struct{ source, detailType string }) bool {
+						return i.source == source &&
+							i.detailType == detail
+					}) {
 					c.Violation(pattern, "rule %s waits for an event that AWS does not send under this name", rule.Name)
 				}
 				made[source+detail] = true
@@ -233,9 +251,11 @@ func interruptionQueueReadable(c *Check, g Graph) {
 						unread = true
 						continue
 					}
-					i := slices.IndexFunc(queues, func(q Resource) bool { own, s := q.Props.Key("arn").Text(); return s == Known && own == arn })
+					i := slices.IndexFunc(queues,
+						func(q Resource) bool { own, s := q.Props.Key("arn").Text(); return s == Known && own == arn })
 					if i < 0 {
-						if slices.ContainsFunc(queues, func(q Resource) bool { return q.Props.Key("arn").State() == Unknown }) {
+						if slices.ContainsFunc(queues,
+							func(q Resource) bool { return q.Props.Key("arn").State() == Unknown }) {
 							c.Unknown(at)
 							unread = true
 							continue

@@ -29,20 +29,28 @@ var namingRules = []Rule{
 		Remedy: "correct the type token in the pack, or the list in the environment's policy config",
 		Types:  []string{typeStack}, Faults: []string{"BR-95"},
 		Settings: []Setting{
-			{Name: "types", Doc: "resource types of which the pack must have seen at least one", Default: []string{typeCluster}},
+			{
+				Name:    "types",
+				Doc:     "resource types of which the pack must have seen at least one",
+				Default: []string{typeCluster},
+			},
 		},
 	},
 }
 
 // taggable types of the graph. Node classes and launch templates also mark instances: pool-instances-marked.
 var taggable = []string{
-	typeCluster, typeNodeGroup, typeAddon, typeLaunchTemplate, typeRole, typePolicy, typeProfile, typeQueue, typeEventRule, typeLogGroup, typeKey,
-	"aws:iam/openIdConnectProvider:OpenIdConnectProvider", "aws:ec2/vpc:Vpc", "aws:ec2/subnet:Subnet", "aws:ec2/internetGateway:InternetGateway",
-	"aws:ec2/natGateway:NatGateway", "aws:ec2/eip:Eip", "aws:ec2/routeTable:RouteTable", "aws:ec2/vpcEndpoint:VpcEndpoint",
+	typeCluster, typeNodeGroup, typeAddon, typeLaunchTemplate, typeRole, typePolicy, typeProfile, typeQueue,
+	typeEventRule, typeLogGroup, typeKey,
+	"aws:iam/openIdConnectProvider:OpenIdConnectProvider", "aws:ec2/vpc:Vpc", "aws:ec2/subnet:Subnet",
+	"aws:ec2/internetGateway:InternetGateway",
+	"aws:ec2/natGateway:NatGateway", "aws:ec2/eip:Eip", "aws:ec2/routeTable:RouteTable",
+	"aws:ec2/vpcEndpoint:VpcEndpoint",
 }
 
 // named types live in one namespace of the account, or of the account and region.
-var named = []string{typeRole, typePolicy, typeProfile, typeQueue, typeEventRule, typeLogGroup, typeAlias, typeLaunchTemplate}
+var named = []string{typeRole, typePolicy, typeProfile, typeQueue, typeEventRule, typeLogGroup, typeAlias,
+	typeLaunchTemplate}
 
 // autoNamed is what Pulumi appends to a logical name, or AWS to a prefix.
 var autoNamed = regexp.MustCompile(`[-.]?([0-9a-f]{7}|[0-9]{26})$`)
@@ -50,7 +58,8 @@ var autoNamed = regexp.MustCompile(`[-.]?([0-9a-f]{7}|[0-9]{26})$`)
 func tagsPresent(c *Check, r Resource) {
 	tags := r.Props.Key("tags")
 	for _, key := range c.Strings("keys") {
-		c.Expect(tags.Key(key), "the tag is missing", func(v Value) bool { text, s := v.Text(); return s == Known && text != "" })
+		c.Expect(tags.Key(key), "the tag is missing",
+			func(v Value) bool { text, s := v.Text(); return s == Known && text != "" })
 	}
 }
 

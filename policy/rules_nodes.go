@@ -44,8 +44,10 @@ func nodesIMDSv2(c *Check, r Resource) {
 	case typeEC2NodeClass:
 		options = r.Props.Key("spec", "metadataOptions")
 	}
-	c.Expect(options.Key("httpTokens"), "IMDSv1 answers without a token", func(v Value) bool { text, _ := v.Text(); return text == "required" })
-	c.Expect(options.Key("httpPutResponseHopLimit"), "pods can reach the node's instance metadata", func(v Value) bool { n, s := v.Int(); return s == Known && n == 1 })
+	c.Expect(options.Key("httpTokens"), "IMDSv1 answers without a token",
+		func(v Value) bool { text, _ := v.Text(); return text == "required" })
+	c.Expect(options.Key("httpPutResponseHopLimit"), "pods can reach the node's instance metadata",
+		func(v Value) bool { n, s := v.Int(); return s == Known && n == 1 })
 }
 
 func nodesVolumesEncrypted(c *Check, r Resource) {
@@ -61,7 +63,8 @@ func nodesVolumesEncrypted(c *Check, r Resource) {
 		c.Violation(mappings, "the root volume is left to the image's defaults")
 	}
 	for _, m := range list {
-		c.Expect(m.Key("ebs", "encrypted"), "the volume is not encrypted", func(v Value) bool { on, _ := v.Bool(); return on })
+		c.Expect(m.Key("ebs", "encrypted"), "the volume is not encrypted",
+			func(v Value) bool { on, _ := v.Bool(); return on })
 	}
 }
 

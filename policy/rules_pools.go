@@ -16,40 +16,70 @@ var poolRules = []Rule{
 		Faults: []string{"BR-01", "BR-63"},
 	},
 	{
-		Name: "pool-gpu-limited", Area: "pools", Level: Mandatory, Types: []string{typeNodePool}, Resource: poolGPULimited,
-		Why:    "A GPU NodePool without a limit on a resource has no maximum; a limit on nodes alone lets one node too many through.",
-		Remedy: "limit nvidia.com/gpu (cpu for a DRA pool) to whole nodes of the pool's type; static pools need limits.nodes only",
+		Name:     "pool-gpu-limited",
+		Area:     "pools",
+		Level:    Mandatory,
+		Types:    []string{typeNodePool},
+		Resource: poolGPULimited,
+		Why: "A GPU NodePool without a limit on a resource has no maximum; a limit on nodes alone lets one node " +
+			"too many through.",
+		Remedy: "limit nvidia.com/gpu (cpu for a DRA pool) to whole nodes of the pool's type; static pools need " +
+			"limits.nodes only",
 		Faults: []string{"BR-22", "BR-23"},
 	},
 	{
-		Name: "pool-gpu-shape", Area: "pools", Level: Mandatory, Types: poolTypes, Resource: poolGPUShape,
-		Why:    "A pool whose nodes differ in GPUs has no number of GPUs per node that could be advertised.",
-		Remedy: "name exact instance types of one size with equal, whole NVIDIA GPUs; restrict other pools to categories without GPUs",
+		Name:     "pool-gpu-shape",
+		Area:     "pools",
+		Level:    Mandatory,
+		Types:    poolTypes,
+		Resource: poolGPUShape,
+		Why:      "A pool whose nodes differ in GPUs has no number of GPUs per node that could be advertised.",
+		Remedy: "name exact instance types of one size with equal, whole NVIDIA GPUs; restrict other pools to " +
+			"categories without GPUs",
 		Faults: []string{"BR-27"},
 	},
 	{
-		Name: "pool-system-fixed", Area: "pools", Level: Mandatory, Types: []string{typeNodeGroup}, Resource: poolSystemFixed,
-		Why:    "Controllers and DNS live on the system group: it must not move, cost GPUs, or keep an add-on away.",
-		Remedy: "give the system group min = desired = max of at least 1, types without GPUs, and no taint but CriticalAddonsOnly=true:NoSchedule",
+		Name:     "pool-system-fixed",
+		Area:     "pools",
+		Level:    Mandatory,
+		Types:    []string{typeNodeGroup},
+		Resource: poolSystemFixed,
+		Why:      "Controllers and DNS live on the system group: it must not move, cost GPUs, or keep an add-on away.",
+		Remedy: "give the system group min = desired = max of at least 1, types without GPUs, and no taint but " +
+			"CriticalAddonsOnly=true:NoSchedule",
 		Faults: []string{"BR-09", "BR-56", "BR-57", "BR-59"},
 	},
 	{
-		Name: "pool-desired-size-seeded", Area: "pools", Level: Mandatory, Types: []string{typeNodeGroup}, Resource: poolDesiredSizeSeeded,
-		Why:    "An update would pull an autoscaled group back to the size in the code and drain busy nodes.",
-		Remedy: "put scalingConfig.desiredSize into the node group's own ignoreChanges (options of a component do not reach it)",
+		Name:     "pool-desired-size-seeded",
+		Area:     "pools",
+		Level:    Mandatory,
+		Types:    []string{typeNodeGroup},
+		Resource: poolDesiredSizeSeeded,
+		Why:      "An update would pull an autoscaled group back to the size in the code and drain busy nodes.",
+		Remedy: "put scalingConfig.desiredSize into the node group's own ignoreChanges (options of a component do " +
+			"not reach it)",
 		Faults: []string{"BR-13", "BR-14", "BR-15"},
 	},
 	{
-		Name: "pool-gpu-kept", Area: "pools", Level: Advisory, Types: []string{typeNodePool}, Resource: poolGPUKept,
-		Why:    "A GPU node is taken away while its model serves, before a replacement is there.",
-		Remedy: "use consolidationPolicy WhenEmpty, expireAfter Never or a week and more, and a disruption budget of one node",
+		Name:     "pool-gpu-kept",
+		Area:     "pools",
+		Level:    Advisory,
+		Types:    []string{typeNodePool},
+		Resource: poolGPUKept,
+		Why:      "A GPU node is taken away while its model serves, before a replacement is there.",
+		Remedy: "use consolidationPolicy WhenEmpty, expireAfter Never or a week and more, and a disruption budget " +
+			"of one node",
 		Faults: []string{"BR-80"},
 	},
 	{
-		Name: "pool-limits-text", Area: "pools", Level: Mandatory, Types: []string{typeNodePool}, Resource: poolLimitsText,
-		Why:    "A limit written as a number comes back from the API as text, and every later update plans a change.",
-		Remedy: "write quantities as strings in canonical form",
-		Faults: []string{"BR-25", "BR-26"},
+		Name:     "pool-limits-text",
+		Area:     "pools",
+		Level:    Mandatory,
+		Types:    []string{typeNodePool},
+		Resource: poolLimitsText,
+		Why:      "A limit written as a number comes back from the API as text, and every later update plans a change.",
+		Remedy:   "write quantities as strings in canonical form",
+		Faults:   []string{"BR-25", "BR-26"},
 	},
 	{
 		Name: "pool-instances-marked", Area: "pools", Level: Mandatory, Resource: poolInstancesMarked,
@@ -154,7 +184,8 @@ func poolSystemFixed(c *Check, r Resource) {
 	for _, bound := range []string{"minSize", "maxSize"} {
 		at := scaling.Key(bound)
 		if n, state := at.Int(); c.Known(at, state) && n != desired {
-			c.Violation(at, "it differs from desiredSize %s, so the system group is not fixed", scaling.Key("desiredSize").Show())
+			c.Violation(at, "it differs from desiredSize %s, so the system group is not fixed",
+				scaling.Key("desiredSize").Show())
 		}
 	}
 }
@@ -167,7 +198,8 @@ func poolDesiredSizeSeeded(c *Check, r Resource) {
 		return
 	}
 	if !ignoresDesiredSize(r) {
-		c.Violation(scaling.Key("desiredSize"), "a group between %s and %s nodes belongs to its scaler, and this update would set it",
+		c.Violation(scaling.Key("desiredSize"), "a group between %s and %s nodes belongs to its scaler, and this "+
+			"update would set it",
 			scaling.Key("minSize").Show(), scaling.Key("maxSize").Show())
 	}
 }
@@ -178,9 +210,11 @@ func poolGPUKept(c *Check, r Resource) {
 	}
 	static := r.Props.Key("spec", "replicas").State() != Absent
 	if at := r.Props.Key("spec", "disruption", "consolidationPolicy"); !static {
-		c.Expect(at, "GPU nodes are taken away while pods run on them", func(v Value) bool { text, _ := v.Text(); return text == "WhenEmpty" })
+		c.Expect(at, "GPU nodes are taken away while pods run on them",
+			func(v Value) bool { text, _ := v.Text(); return text == "WhenEmpty" })
 	}
-	c.Expect(r.Props.Key("spec", "template", "spec", "expireAfter"), "GPU nodes expire, whatever runs on them", longLived)
+	c.Expect(r.Props.Key("spec", "template", "spec", "expireAfter"), "GPU nodes expire, whatever runs on them",
+		longLived)
 	budgets := r.Props.Key("spec", "disruption", "budgets")
 	list, state := budgets.Elements()
 	if state == Unknown {
@@ -215,7 +249,8 @@ func poolLimitsText(c *Check, r Resource) {
 	keys, state := limits.Keys()
 	c.Known(limits, state)
 	for _, key := range keys {
-		c.Expect(limits.Key(key), "a quantity is text, in a flat map", func(v Value) bool { _, s := v.Text(); return s == Known })
+		c.Expect(limits.Key(key), "a quantity is text, in a flat map",
+			func(v Value) bool { _, s := v.Text(); return s == Known })
 	}
 }
 
@@ -227,7 +262,11 @@ func poolInstancesMarked(c *Check, r Resource) {
 			c.Unknown(r.Props.Key("tagSpecifications"))
 			return
 		}
-		i := slices.IndexFunc(list, func(v Value) bool { kind, _ := v.Key("resourceType").Text(); return kind == "instance" })
+		i := slices.IndexFunc(list, func(v Value) bool {
+			kind,
+				_ := v.Key("resourceType").Text()
+			return kind == "instance"
+		})
 		if i < 0 {
 			c.Violation(r.Props.Key("tagSpecifications"), "no tags for instances")
 			return
@@ -235,6 +274,7 @@ func poolInstancesMarked(c *Check, r Resource) {
 		tagged = list[i].Key("tags")
 	}
 	for _, key := range []string{clusterTag, poolTag} {
-		c.Expect(tagged.Key(key), "instances would not be counted", func(v Value) bool { text, s := v.Text(); return s == Known && text != "" })
+		c.Expect(tagged.Key(key), "instances would not be counted",
+			func(v Value) bool { text, s := v.Text(); return s == Known && text != "" })
 	}
 }

@@ -14,16 +14,26 @@ var scalerRules = []Rule{
 		Types:  []string{typeNodeGroup}, Faults: []string{"BR-20"},
 	},
 	{
-		Name: "scalers-disjoint", Area: "scalers", Level: Mandatory, Stack: scalersDisjoint,
-		Why:    "Two scalers answer the same pending pod: one of the two nodes comes up unused.",
-		Remedy: "give each pool a NoSchedule taint on a key that the other does not use, or declare podsSelectPool in headroom:environment; Auto Mode goes alone",
-		Types:  []string{typeNodeGroup, typeNodePool, typeCluster}, Faults: []string{"BR-09", "BR-10"},
+		Name:  "scalers-disjoint",
+		Area:  "scalers",
+		Level: Mandatory,
+		Stack: scalersDisjoint,
+		Why:   "Two scalers answer the same pending pod: one of the two nodes comes up unused.",
+		Remedy: "give each pool a NoSchedule taint on a key that the other does not use, or declare podsSelectPool " +
+			"in headroom:environment; Auto Mode goes alone",
+		Types:  []string{typeNodeGroup, typeNodePool, typeCluster},
+		Faults: []string{"BR-09", "BR-10"},
 	},
 	{
-		Name: "pool-dra-served", Area: "scalers", Level: Mandatory, Stack: poolDRAServed,
-		Why:    "A pool claimed through DRA has a scaler that never makes a node for a ResourceClaim.",
-		Remedy: "Karpenter: enableDRA; cluster-autoscaler: minNodeCount of at least 1; Auto Mode: Kubernetes 1.36 or later; or use device mode plugin",
-		Types:  []string{typeStack, typeNodeGroup, typeNodePool, typeCluster}, Faults: []string{"BR-11", "BR-12"},
+		Name:  "pool-dra-served",
+		Area:  "scalers",
+		Level: Mandatory,
+		Stack: poolDRAServed,
+		Why:   "A pool claimed through DRA has a scaler that never makes a node for a ResourceClaim.",
+		Remedy: "Karpenter: enableDRA; cluster-autoscaler: minNodeCount of at least 1; Auto Mode: Kubernetes 1.36 or " +
+			"later; or use device mode plugin",
+		Types:  []string{typeStack, typeNodeGroup, typeNodePool, typeCluster},
+		Faults: []string{"BR-11", "BR-12"},
 	},
 }
 
@@ -53,8 +63,10 @@ func poolBoundsScaled(c *Check, g Graph) {
 		scaling := r.Props.Key("scalingConfig")
 		desired, s1 := scaling.Key("desiredSize").Int()
 		maximum, s2 := scaling.Key("maxSize").Int()
-		if c.Known(scaling.Key("desiredSize"), s1) && c.Known(scaling.Key("maxSize"), s2) && maximum > desired && !installed {
-			c.Violation(scaling.Key("maxSize"), "desiredSize is %s and this stack has no cluster-autoscaler", scaling.Key("desiredSize").Show())
+		if c.Known(scaling.Key("desiredSize"), s1) && c.Known(scaling.Key("maxSize"), s2) && maximum > desired &&
+			!installed {
+			c.Violation(scaling.Key("maxSize"), "desiredSize is %s and this stack has no cluster-autoscaler",
+				scaling.Key("desiredSize").Show())
 		}
 	}
 }
@@ -83,7 +95,8 @@ func scalersDisjoint(c *Check, g Graph) {
 				c.Violation(at, "beside Auto Mode stands pool %s (%s)", others[0].Label.Show(), others[0].Type)
 			}
 		} else if len(auto) > 0 && state != Unknown {
-			c.Violation(auto[0].Props.Key("spec", "template", "spec", "nodeClassRef", "group"), "Auto Mode is off in cluster %s", cluster.Name)
+			c.Violation(auto[0].Props.Key("spec", "template", "spec", "nodeClassRef", "group"),
+				"Auto Mode is off in cluster %s", cluster.Name)
 		}
 	}
 	for _, p := range karpenter {
@@ -98,7 +111,8 @@ func scalersDisjoint(c *Check, g Graph) {
 			if apart(p, q) && apart(q, p) {
 				continue
 			}
-			c.Violation(p.TaintsV, "a pod could fit pool %s of Karpenter and pool %s of cluster-autoscaler", p.Label.Show(), q.Label.Show())
+			c.Violation(p.TaintsV, "a pod could fit pool %s of Karpenter and pool %s of cluster-autoscaler",
+				p.Label.Show(), q.Label.Show())
 		}
 	}
 }
@@ -112,8 +126,9 @@ func managed(g Graph) (out []Pool) {
 	return out
 }
 
-// apart tells whether p keeps off the pods written for q: it has a taint on a key that q does not use. Values do not matter, since a
-// toleration with operator Exists takes any. The program's own check (pool.ValidateOverlap) compares the same way.
+// apart tells whether p keeps off the pods written for q: it has a taint on a key that q does not use. Values do not
+// matter, since a toleration with operator Exists takes any. The program's own check (pool.ValidateOverlap) compares
+// the same way.
 func apart(p, q Pool) bool {
 	return slices.ContainsFunc(p.Taints, func(t Taint) bool {
 		return t.Keeps() && !slices.ContainsFunc(q.Taints, func(other Taint) bool { return other.Key == t.Key })
@@ -125,7 +140,8 @@ func poolDRAServed(c *Check, g Graph) {
 		mode, s1 := a.Key("deviceMode").Text()
 		scaler, s2 := a.Key("scaler").Text()
 		name, s3 := a.Key("name").Text()
-		if !c.Known(a.Key("deviceMode"), s1) || !c.Known(a.Key("scaler"), s2) || !c.Known(a.Key("name"), s3) || mode != "dra" {
+		if !c.Known(a.Key("deviceMode"), s1) || !c.Known(a.Key("scaler"), s2) || !c.Known(a.Key("name"), s3) ||
+			mode != "dra" {
 			continue
 		}
 		maximum, s4 := a.Key("nodes", "maximum").Int()
@@ -136,7 +152,8 @@ func poolDRAServed(c *Check, g Graph) {
 		for _, p := range poolsNamed(g.Pools(), name) {
 			switch scaler {
 			case "cluster-autoscaler":
-				c.Expect(p.Props.Key("scalingConfig", "minSize"), "cluster-autoscaler cannot start a DRA pool from zero on AWS",
+				c.Expect(p.Props.Key("scalingConfig", "minSize"), "cluster-autoscaler cannot start a DRA pool from "+
+					"zero on AWS",
 					func(v Value) bool { n, _ := v.Int(); return n >= 1 })
 			case "karpenter":
 				if p.Props.Key("spec", "replicas").State() == Absent {
@@ -144,11 +161,12 @@ func poolDRAServed(c *Check, g Graph) {
 				}
 			case "auto-mode":
 				for _, cluster := range g.OfType(typeCluster) {
-					c.Expect(cluster.Props.Key("version"), "Auto Mode serves DRA from Kubernetes 1.36 on", func(v Value) bool {
-						text, _ := v.Text()
-						n, ok := minor(text)
-						return ok && n >= 36
-					})
+					c.Expect(cluster.Props.Key("version"), "Auto Mode serves DRA from Kubernetes 1.36 on",
+						func(v Value) bool {
+							text, _ := v.Text()
+							n, ok := minor(text)
+							return ok && n >= 36
+						})
 				}
 			}
 		}
@@ -166,10 +184,11 @@ func karpenterServesDRA(c *Check, g Graph, p Pool) {
 			env, _ := container.Key("env").Elements()
 			for _, e := range env {
 				if key, _ := e.Key("name").Text(); key == "AWS_FEATURE_GATES" {
-					c.Expect(e.Key("value"), "a DRA pool is waiting for this controller with its gate off", func(v Value) bool {
-						text, _ := v.Text()
-						return strings.Contains(text, "DRANVIDIAGPU=true")
-					})
+					c.Expect(e.Key("value"), "a DRA pool is waiting for this controller with its gate off",
+						func(v Value) bool {
+							text, _ := v.Text()
+							return strings.Contains(text, "DRANVIDIAGPU=true")
+						})
 					return
 				}
 			}

@@ -75,7 +75,8 @@ func TestWorkflowsArePinnedAndGrantLittle(t *testing.T) {
 				}
 			}
 			if configs, _ := filepath.Glob("config/*.json"); len(configs) != len(job.Strategy.Matrix.Environment) {
-				t.Errorf("%s: previews %v, the pack has %d configs", file, job.Strategy.Matrix.Environment, len(configs))
+				t.Errorf("%s: previews %v, the pack has %d configs", file, job.Strategy.Matrix.Environment,
+					len(configs))
 			}
 		}
 	}

@@ -11,8 +11,8 @@ import (
 // List collects problems in the order in which they were found. The zero value is an empty list.
 type List struct{ items []string }
 
-// Add records one problem of the value at path. The text says what was found and what to do about it,
-// for example: Add(`pools[2] "gpu-l4"`, "minNodeCount %d exceeds maxNodeCount %d; lower it or raise the maximum", 3, 2).
+// Add records one problem of the value at path. The text says what was found and what to do about it, for example:
+// Add(`pools[2] "gpu-l4"`, "minNodeCount %d exceeds maxNodeCount %d; lower it or raise the maximum", 3, 2).
 func (l *List) Add(path, format string, args ...any) {
 	l.items = append(l.items, path+": "+fmt.Sprintf(format, args...))
 }

@@ -35,18 +35,22 @@ type Access struct {
 
 	// NodeRoleName that a NodeClass names.
 	NodeRoleName pulumi.StringOutput
-	// Ready are the resources without which no node is launched or none joins: pools are made after them and deleted before them.
+	// Ready are the resources without which no node is launched or none joins: pools are made after them and deleted
+	// before them.
 	Ready []pulumi.Resource
 }
 
-// New gives the cluster role its extra permission. Without built-in pools it makes the node role and its access entry too; with one, the
-// cluster carries a role, EKS has made the entry for it, and our node classes use the same.
+// New gives the cluster role its extra permission. Without built-in pools it makes the node role and its access entry
+// too; with one, the cluster carries a role, EKS has made the entry for it, and our node classes use the same.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Access, error) {
 	if err := args.validate(name).Err(); err != nil {
 		return nil, err
 	}
 	c := &Access{}
-	inputs := pulumi.Map{"clusterName": args.ClusterName, "builtInPools": pulumi.ToStringArray(args.Settings.BuiltInPools)}
+	inputs := pulumi.Map{
+		"clusterName":  args.ClusterName,
+		"builtInPools": pulumi.ToStringArray(args.Settings.BuiltInPools),
+	}
 	if err := ctx.RegisterComponentResourceV2(accessType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
@@ -78,7 +82,8 @@ func (a *Args) validate(name string) (problems problem.List) {
 		problems.Add(name, "Auto Mode is off in the cluster's settings; turn it on or leave this out")
 	}
 	if a.Settings.ClusterCarriesNodeRole() && a.ClusterNodeRoleName == nil {
-		problems.Add(name, "with built-in pools %v the node role is the cluster's; pass its name", a.Settings.BuiltInPools)
+		problems.Add(name, "with built-in pools %v the node role is the cluster's; pass its name",
+			a.Settings.BuiltInPools)
 	}
 	return problems
 }
@@ -148,7 +153,10 @@ func (c *Access) admitNodes(ctx *pulumi.Context, name string, args *Args, role *
 }
 
 func (c *Access) attach(ctx *pulumi.Context, name string, role, policyArn pulumi.StringInput) error {
-	attachment, err := iam.NewRolePolicyAttachment(ctx, name, &iam.RolePolicyAttachmentArgs{Role: role, PolicyArn: policyArn}, pulumi.Parent(c))
+	attachment, err := iam.NewRolePolicyAttachment(ctx, name, &iam.RolePolicyAttachmentArgs{
+		Role:      role,
+		PolicyArn: policyArn,
+	}, pulumi.Parent(c))
 	if err != nil {
 		return fmt.Errorf("attach policy %s: %w", name, err)
 	}

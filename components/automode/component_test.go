@@ -38,15 +38,24 @@ func tryRun(settings automode.Settings, p automode.Pool, version string) (*recor
 	return recorder.Run(nil, func(ctx *pulumi.Context) error {
 		tags := map[string]string{"env": "dev"}
 		access, err := automode.New(ctx, "auto", &automode.Args{
-			Settings: settings, Partition: "aws", DNSSuffix: "amazonaws.com", Tags: tags, ClusterName: pulumi.String("headroom-dev"),
-			ClusterRoleName: pulumi.String("cluster-role"), ClusterNodeRoleName: pulumi.String("cluster-node-role"),
+			Settings:            settings,
+			Partition:           "aws",
+			DNSSuffix:           "amazonaws.com",
+			Tags:                tags,
+			ClusterName:         pulumi.String("headroom-dev"),
+			ClusterRoleName:     pulumi.String("cluster-role"),
+			ClusterNodeRoleName: pulumi.String("cluster-node-role"),
 		})
 		if err != nil {
 			return err
 		}
 		_, err = automode.NewPool(ctx, "gpu-l4", &automode.PoolArgs{
-			Pool: p, KubernetesVersion: version, Access: access, ClusterName: pulumi.String("headroom-dev"),
-			SubnetIDs: pulumi.ToStringArray(place.SubnetIDs), SecurityGroupIDs: pulumi.ToStringArray(place.SecurityGroupIDs),
+			Pool:              p,
+			KubernetesVersion: version,
+			Access:            access,
+			ClusterName:       pulumi.String("headroom-dev"),
+			SubnetIDs:         pulumi.ToStringArray(place.SubnetIDs),
+			SecurityGroupIDs:  pulumi.ToStringArray(place.SecurityGroupIDs),
 		})
 		return err
 	})
@@ -55,11 +64,13 @@ func tryRun(settings automode.Settings, p automode.Pool, version string) (*recor
 func TestAccessEntryIsOursWithoutBuiltInPools(t *testing.T) {
 	r := run(t, automode.Settings{Enabled: true}, gpuPool())
 	entry := r.Get(t, entryToken, "auto-nodes")
-	if entry.Inputs["type"] != "EC2" || entry.Inputs["principalArn"] != "arn:aws:mock:us-west-2:123456789012:auto-nodes" {
+	if entry.Inputs["type"] != "EC2" ||
+		entry.Inputs["principalArn"] != "arn:aws:mock:us-west-2:123456789012:auto-nodes" {
 		t.Errorf("entry: %v", entry.Inputs)
 	}
 	association := r.Get(t, associationToken, "auto-nodes")
-	if got, want := association.Inputs["policyArn"], "arn:aws:eks::aws:cluster-access-policy/AmazonEKSAutoNodePolicy"; got != want {
+	if got, want := association.Inputs["policyArn"],
+		"arn:aws:eks::aws:cluster-access-policy/AmazonEKSAutoNodePolicy"; got != want {
 		t.Errorf("policy %v, want %v", got, want)
 	}
 	if !dependsOn(association, entryToken, "auto-nodes") {
@@ -84,7 +95,8 @@ func TestAccessEntryIsLeftToEKSWithABuiltInPool(t *testing.T) {
 func TestClusterRoleIsGivenThePermissionToTag(t *testing.T) {
 	r := run(t, automode.Settings{Enabled: true}, gpuPool())
 	attachment := r.Get(t, attachmentToken, "auto-cluster-role")
-	if attachment.Inputs["role"] != "cluster-role" || attachment.Inputs["policyArn"] != "arn:aws:mock:us-west-2:123456789012:auto-cluster-role" {
+	if attachment.Inputs["role"] != "cluster-role" ||
+		attachment.Inputs["policyArn"] != "arn:aws:mock:us-west-2:123456789012:auto-cluster-role" {
 		t.Errorf("attachment: %v", attachment.Inputs)
 	}
 	text, _ := r.Get(t, policyToken, "auto-cluster-role").Inputs["policy"].(string)
@@ -107,7 +119,8 @@ func TestNodeRoleIsTrustedByEC2Alone(t *testing.T) {
 		}
 	}
 	slices.Sort(attached)
-	policies := []string{"arn:aws:iam::aws:policy/AmazonEC2ContainerRegistryPullOnly", "arn:aws:iam::aws:policy/AmazonEKSWorkerNodeMinimalPolicy"}
+	policies := []string{"arn:aws:iam::aws:policy/AmazonEC2ContainerRegistryPullOnly",
+		"arn:aws:iam::aws:policy/AmazonEKSWorkerNodeMinimalPolicy"}
 	if diff := cmp.Diff(policies, attached); diff != "" {
 		t.Error(diff)
 	}
@@ -174,16 +187,21 @@ func TestPoolHandedToGitOpsStaysInTheCluster(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		r, err := recorder.Run(nil, func(ctx *pulumi.Context) error {
 			_, err := automode.NewPool(ctx, "gpu-l4", &automode.PoolArgs{
-				Pool: gpuPool(), KubernetesVersion: "1.36", KeepOnDelete: keep, ClusterName: pulumi.String("headroom-dev"),
-				Access:    &automode.Access{NodeRoleName: pulumi.String("r").ToStringOutput()},
-				SubnetIDs: pulumi.ToStringArray(place.SubnetIDs), SecurityGroupIDs: pulumi.ToStringArray(place.SecurityGroupIDs),
+				Pool:              gpuPool(),
+				KubernetesVersion: "1.36",
+				KeepOnDelete:      keep,
+				ClusterName:       pulumi.String("headroom-dev"),
+				Access:            &automode.Access{NodeRoleName: pulumi.String("r").ToStringOutput()},
+				SubnetIDs:         pulumi.ToStringArray(place.SubnetIDs),
+				SecurityGroupIDs:  pulumi.ToStringArray(place.SecurityGroupIDs),
 			})
 			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, object := range []recorder.Resource{r.Get(t, classToken, "gpu-l4-class"), r.Get(t, nodePoolToken, "gpu-l4-pool")} {
+		for _, object := range []recorder.Resource{r.Get(t, classToken, "gpu-l4-class"),
+			r.Get(t, nodePoolToken, "gpu-l4-pool")} {
 			if object.RPC.GetRetainOnDelete() != keep {
 				t.Errorf("keep %v: %s retained on delete: %v", keep, object.Name, !keep)
 			}
@@ -224,8 +242,12 @@ func TestManifestsAreTheSameObjects(t *testing.T) {
 			return err
 		}
 		out, err := automode.Manifests("gpu-l4", &automode.PoolArgs{
-			Pool: gpuPool(), KubernetesVersion: "1.36", Access: access, ClusterName: pulumi.String("headroom-dev"),
-			SubnetIDs: pulumi.ToStringArray(place.SubnetIDs), SecurityGroupIDs: pulumi.ToStringArray(place.SecurityGroupIDs),
+			Pool:              gpuPool(),
+			KubernetesVersion: "1.36",
+			Access:            access,
+			ClusterName:       pulumi.String("headroom-dev"),
+			SubnetIDs:         pulumi.ToStringArray(place.SubnetIDs),
+			SecurityGroupIDs:  pulumi.ToStringArray(place.SecurityGroupIDs),
 		})
 		out.ApplyT(func(f map[string]string) error { files <- f; return nil })
 		return err
@@ -251,7 +273,8 @@ func TestInvalidPoolRegistersNothing(t *testing.T) {
 }
 
 func TestAccessIsRefusedWhileAutoModeIsOff(t *testing.T) {
-	if _, err := tryRun(automode.Settings{}, gpuPool(), "1.36"); err == nil || !strings.Contains(err.Error(), "Auto Mode is off") {
+	if _, err := tryRun(automode.Settings{}, gpuPool(), "1.36"); err == nil ||
+		!strings.Contains(err.Error(), "Auto Mode is off") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -275,7 +298,8 @@ func TestMissingArgumentsAreErrors(t *testing.T) {
 }
 
 func dependsOn(r recorder.Resource, token, name string) bool {
-	return slices.ContainsFunc(r.RPC.Dependencies, func(urn string) bool { return strings.HasSuffix(urn, token+"::"+name) })
+	return slices.ContainsFunc(r.RPC.Dependencies,
+		func(urn string) bool { return strings.HasSuffix(urn, token+"::"+name) })
 }
 
 func plain(t *testing.T, value any) (out any) {

@@ -36,7 +36,12 @@ func TestGuideSaysWhoWakesFromZero(t *testing.T) {
 		cells := strings.Split(row, "|")
 		for i, scaler := range columns {
 			wakes, _ := capacity.Wake(capacity.WakeFacts{
-				Scaler: scaler, DeviceMode: mode, ScalerVersion: "1.36.0", DRAEnabled: true, KubernetesVersion: "1.36", MinNodeCount: 1,
+				Scaler:            scaler,
+				DeviceMode:        mode,
+				ScalerVersion:     "1.36.0",
+				DRAEnabled:        true,
+				KubernetesVersion: "1.36",
+				MinNodeCount:      1,
 			})
 			if says := strings.HasPrefix(strings.TrimSpace(cells[i]), "yes"); says != wakes {
 				t.Errorf("%s, %s: the guide says %q, capacity computes %v", scaler, mode, cells[i], wakes)
@@ -88,7 +93,8 @@ func testNames(t *testing.T) map[string]bool {
 
 // The guide to Auto Mode names what it costs beyond EC2.
 func TestManagementFeeIsNamed(t *testing.T) {
-	if text := read(t, "docs/auto-mode.md"); !strings.Contains(text, "**management fee**") || !strings.Contains(text, "https://aws.amazon.com/eks/pricing/") {
+	if text := read(t, "docs/auto-mode.md"); !strings.Contains(text, "**management fee**") ||
+		!strings.Contains(text, "https://aws.amazon.com/eks/pricing/") {
 		t.Error("docs/auto-mode.md does not say that Auto Mode has a management fee, or where its rates are")
 	}
 }

@@ -11,17 +11,19 @@ import (
 	"github.com/headroom-eks/headroom/problem"
 )
 
-// defaultStorageGiB holds two generations of an inference image (20 GiB each and more) beside EKS's own 20. EKS's default is 80.
+// defaultStorageGiB holds two generations of an inference image (20 GiB each and more) beside EKS's own 20. EKS's
+// default is 80.
 const defaultStorageGiB = 100
 
 // Class is what the nodes of one pool are made on.
 type Class struct {
-	// StorageGiB of container images and emptyDir volumes on each node; default 100. Smaller than the instance's local disks, those are
-	// used instead (one RAID 0) and the volume is not bought.
+	// StorageGiB of container images and emptyDir volumes on each node; default 100. Smaller than the instance's local
+	// disks, those are used instead (one RAID 0) and the volume is not bought.
 	StorageGiB int
 	// StorageKeyArn of a customer key for the volume; empty uses the account's own EBS key. It is encrypted either way.
 	StorageKeyArn string
-	// CapacityReservationIDs that the pool may use. With any in the cluster, Auto Mode no longer uses open reservations by itself.
+	// CapacityReservationIDs that the pool may use. With any in the cluster, Auto Mode no longer uses open reservations
+	// by itself.
 	CapacityReservationIDs []string
 	// DenyPodTraffic blocks traffic to and from pods that no NetworkPolicy allows. Default: allowed.
 	DenyPodTraffic bool
@@ -35,33 +37,38 @@ type Placement struct {
 	SubnetIDs, SecurityGroupIDs []string
 }
 
-// reservedTagPrefixes cover the keys that EKS refuses in a NodeClass, and those it sets itself. https://docs.aws.amazon.com/eks/latest/userguide/create-node-class.html
-var reservedTagPrefixes = []string{"kubernetes.io/cluster/", "karpenter.sh/", "eks.amazonaws.com/nodeclass", "eks:", "aws:"}
+// reservedTagPrefixes cover the keys that EKS refuses in a NodeClass, and those it sets itself.
+// https://docs.aws.amazon.com/eks/latest/userguide/create-node-class.html
+var reservedTagPrefixes = []string{"kubernetes.io/cluster/", "karpenter.sh/", "eks.amazonaws.com/nodeclass", "eks:",
+	"aws:"}
 
 // Range of ephemeralStorage.size. Same source.
 const minStorageGiB, maxStorageGiB = 1, 59000
 
 func (c Class) validate(path string) (problems problem.List) {
 	if c.StorageGiB != 0 && (c.StorageGiB < minStorageGiB || c.StorageGiB > maxStorageGiB) {
-		problems.Add(path+".storageGiB", "%d is outside %d to %d; choose a size EKS accepts", c.StorageGiB, minStorageGiB, maxStorageGiB)
+		problems.Add(path+".storageGiB", "%d is outside %d to %d; choose a size EKS accepts", c.StorageGiB,
+			minStorageGiB, maxStorageGiB)
 	}
 	for i, id := range c.CapacityReservationIDs {
 		if !strings.HasPrefix(id, "cr-") {
-			problems.Add(fmt.Sprintf("%s.capacityReservationIds[%d]", path, i), "%q is no capacity reservation; its id begins with cr-", id)
+			problems.Add(fmt.Sprintf("%s.capacityReservationIds[%d]", path, i), "%q is no capacity reservation; its "+
+				"id begins with cr-", id)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Tags)) {
 		for _, prefix := range reservedTagPrefixes {
 			if strings.HasPrefix(key, prefix) {
-				problems.Add(fmt.Sprintf("%s.tags[%q]", path, key), "EKS keeps tags under %q to itself; use a key of your own", prefix)
+				problems.Add(fmt.Sprintf("%s.tags[%q]", path, key), "EKS keeps tags under %q to itself; use a key of "+
+					"your own", prefix)
 			}
 		}
 	}
 	return problems
 }
 
-// planNodeClass gives the NodeClass of a pool, under the pool's name. Every field with a default that EKS could change is written out.
-// It has no field for an image, kubelet, user data, instance metadata or block devices: see Refuse.
+// planNodeClass gives the NodeClass of a pool, under the pool's name. Every field with a default that EKS could change
+// is written out. It has no field for an image, kubelet, user data, instance metadata or block devices: see Refuse.
 // https://docs.aws.amazon.com/eks/latest/userguide/create-node-class.html#auto-node-class-spec
 func planNodeClass(name string, c Class, at Placement) nodepool.Manifest {
 	size := c.StorageGiB
@@ -91,7 +98,10 @@ func planNodeClass(name string, c Class, at Placement) nodepool.Manifest {
 	}
 	kind := nodepool.AutoModeNodeClass
 	return nodepool.Manifest{
-		APIVersion: kind.Group + "/" + kind.Version, Kind: kind.Kind, Metadata: map[string]any{"name": name}, Spec: spec,
+		APIVersion: kind.Group + "/" + kind.Version,
+		Kind:       kind.Kind,
+		Metadata:   map[string]any{"name": name},
+		Spec:       spec,
 	}
 }
 

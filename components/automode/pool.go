@@ -11,24 +11,27 @@ import (
 
 // Pool is one pool of nodes that Auto Mode scales.
 type Pool struct {
-	// Spec of the NodePool. Its ExpireAfter defaults to 480h for an advertised pool, which with the grace period is the longest life
-	// Auto Mode gives a node, and to 336h, EKS's own default, otherwise.
+	// Spec of the NodePool. Its ExpireAfter defaults to 480h for an advertised pool, which with the grace period is the
+	// longest life Auto Mode gives a node, and to 336h, EKS's own default, otherwise.
 	Spec nodepool.Spec
 	// Class of its nodes.
 	Class Class
 }
 
-// Lifetimes. A node lives 21 days at most, its draining included, and drains for 24 hours unless the pool says otherwise.
+// Lifetimes. A node lives 21 days at most, its draining included, and drains for 24 hours unless the pool says
+// otherwise.
 // https://docs.aws.amazon.com/eks/latest/best-practices/automode.html
 // https://docs.aws.amazon.com/eks/latest/userguide/create-node-pool.html
 const (
-	maxLifetime           = 21 * 24 * time.Hour
-	defaultGrace          = 24 * time.Hour
-	advertisedExpireAfter = "480h" // maxLifetime less defaultGrace: expiry takes a running model down, so it comes as late as it may
+	maxLifetime  = 21 * 24 * time.Hour
+	defaultGrace = 24 * time.Hour
+	// maxLifetime less defaultGrace: expiry takes a running model down, so it comes as late as it may
+	advertisedExpireAfter = "480h"
 	generalExpireAfter    = "336h"
 )
 
-// ValidatePool reports everything about a pool that nodepool, EKS or Auto Mode would refuse. kubernetesVersion is the cluster's ("1.36").
+// ValidatePool reports everything about a pool that nodepool, EKS or Auto Mode would refuse. kubernetesVersion is the
+// cluster's ("1.36").
 func ValidatePool(path string, p Pool, kubernetesVersion string) (problems problem.List) {
 	problems.Join("", nodepool.Validate(path, p.withDefaults().Spec))
 	problems.Join("", p.Class.validate(path+".class"))
@@ -51,7 +54,8 @@ func ValidatePool(path string, p Pool, kubernetesVersion string) (problems probl
 	}
 	for _, c := range p.Spec.CapacityTypes {
 		if c == pool.Reserved && len(p.Class.CapacityReservationIDs) == 0 {
-			problems.Add(path+".capacityTypes", "%q without capacityReservationIds finds no capacity; name the reservations", c)
+			problems.Add(path+".capacityTypes", "%q without capacityReservationIds finds no capacity; name the "+
+				"reservations", c)
 		}
 	}
 	problems.Join("", validateLifetime(path, p.withDefaults().Spec))
@@ -60,13 +64,15 @@ func ValidatePool(path string, p Pool, kubernetesVersion string) (problems probl
 
 func validateLifetime(path string, spec nodepool.Spec) (problems problem.List) {
 	if spec.ExpireAfter == "Never" {
-		problems.Add(path+".expireAfter", "Auto Mode replaces every node after %d hours at the latest; give a duration", int(maxLifetime.Hours()))
+		problems.Add(path+".expireAfter", "Auto Mode replaces every node after %d hours at the latest; give a duration",
+			int(maxLifetime.Hours()))
 		return problems
 	}
 	grace := gracePeriod(spec)
 	expire, err := time.ParseDuration(spec.ExpireAfter)
 	if err == nil && expire+grace > maxLifetime {
-		problems.Add(path+".expireAfter", "%s and a grace period of %s are more than the %d hours Auto Mode lets a node live; shorten one",
+		problems.Add(path+".expireAfter", "%s and a grace period of %s are more than the %d hours Auto Mode lets a "+
+			"node live; shorten one",
 			spec.ExpireAfter, grace, int(maxLifetime.Hours()))
 	}
 	return problems

@@ -19,11 +19,12 @@ type PoolArgs struct {
 	ClusterName       pulumi.StringInput
 	// SubnetIDs of the nodes.
 	SubnetIDs pulumi.StringArrayInput
-	// SecurityGroupIDs of the nodes: as a rule the cluster's own group alone. With others, the cluster role needs a further permission
-	// before load balancers reach pods (https://docs.aws.amazon.com/eks/latest/userguide/auto-networking.html).
+	// SecurityGroupIDs of the nodes: as a rule the cluster's own group alone. With others, the cluster role needs a
+	// further permission before load balancers reach pods
+	// (https://docs.aws.amazon.com/eks/latest/userguide/auto-networking.html).
 	SecurityGroupIDs pulumi.StringArrayInput
-	// KeepOnDelete leaves both objects and their nodes in the cluster when they leave the stack, for the hand-over to GitOps. A
-	// destroy leaves instances behind while it is set.
+	// KeepOnDelete leaves both objects and their nodes in the cluster when they leave the stack, for the hand-over to
+	// GitOps. A destroy leaves instances behind while it is set.
 	KeepOnDelete bool
 }
 
@@ -35,8 +36,8 @@ type NodePool struct {
 	Name pulumi.StringOutput
 }
 
-// NewPool makes the NodeClass and then the NodePool of one pool. Both carry the pool's name, as those of a Karpenter pool do: a pool that
-// changes its scaler needs a new name, or deleting the old object would take the new one away.
+// NewPool makes the NodeClass and then the NodePool of one pool. Both carry the pool's name, as those of a Karpenter
+// pool do: a pool that changes its scaler needs a new name, or deleting the old object would take the new one away.
 func NewPool(ctx *pulumi.Context, name string, args *PoolArgs, opts ...pulumi.ResourceOption) (*NodePool, error) {
 	if err := args.validate(name).Err(); err != nil {
 		return nil, err
@@ -52,7 +53,8 @@ func NewPool(ctx *pulumi.Context, name string, args *PoolArgs, opts ...pulumi.Re
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 	args.wire(class.Spec)
-	// Instances are launched from the class, so what they need to be launched and to join is older than it and outlives it.
+	// Instances are launched from the class, so what they need to be launched and to join is older than it and outlives
+	// it.
 	classResource, err := nodepool.Apply(ctx, name+"-class", class, nil,
 		pulumi.Parent(c), pulumi.DependsOn(args.Access.Ready), pulumi.RetainOnDelete(args.KeepOnDelete))
 	if err != nil {
@@ -94,14 +96,17 @@ func Manifests(name string, args *PoolArgs) (pulumi.StringMapOutput, error) {
 		}).(pulumi.StringMapOutput), nil
 }
 
-// wire puts the values of other resources into a planned class. Field by field, so that policies see the rest in a first preview, when
-// these are unknown.
+// wire puts the values of other resources into a planned class. Field by field, so that policies see the rest in a
+// first preview, when these are unknown.
 func (a *PoolArgs) wire(spec map[string]any) {
 	name, own := a.Pool.Spec.Name, a.Pool.Class.Tags
 	spec["role"] = a.Access.NodeRoleName
 	spec["subnetSelectorTerms"] = a.SubnetIDs.ToStringArrayOutput().ApplyT(byID)
 	spec["securityGroupSelectorTerms"] = a.SecurityGroupIDs.ToStringArrayOutput().ApplyT(byID)
-	spec["tags"] = a.ClusterName.ToStringOutput().ApplyT(func(cluster string) map[string]string { return tags(cluster, name, own) })
+	spec["tags"] = a.ClusterName.ToStringOutput().ApplyT(func(cluster string) map[string]string {
+		return tags(cluster,
+			name, own)
+	})
 }
 
 func (a *PoolArgs) validate(name string) (problems problem.List) {

@@ -14,7 +14,10 @@ import (
 )
 
 var place = automode.Placement{
-	Cluster: "headroom-dev", NodeRoleName: "nodes-1a2b", SubnetIDs: []string{"subnet-b", "subnet-a"}, SecurityGroupIDs: []string{"sg-1"},
+	Cluster:          "headroom-dev",
+	NodeRoleName:     "nodes-1a2b",
+	SubnetIDs:        []string{"subnet-b", "subnet-a"},
+	SecurityGroupIDs: []string{"sg-1"},
 }
 
 func gpuPool() automode.Pool {
@@ -29,7 +32,9 @@ func gpuPool() automode.Pool {
 
 func generalPool() automode.Pool {
 	return automode.Pool{Spec: nodepool.Spec{
-		Name: "general", CapacityTypes: []pool.CapacityType{pool.OnDemand}, General: &nodepool.General{VCPUs: 64, MemoryGiB: 256},
+		Name:          "general",
+		CapacityTypes: []pool.CapacityType{pool.OnDemand},
+		General:       &nodepool.General{VCPUs: 64, MemoryGiB: 256},
 	}}
 }
 
@@ -111,7 +116,8 @@ func TestGPUPoolIsTaintedBoundedAndInItsZones(t *testing.T) {
 	if diff := cmp.Diff([]any{"us-west-2a"}, requirement(t, requirements, "topology.kubernetes.io/zone")); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]any{"g6.xlarge"}, requirement(t, requirements, "node.kubernetes.io/instance-type")); diff != "" {
+	if diff := cmp.Diff([]any{"g6.xlarge"}, requirement(t, requirements,
+		"node.kubernetes.io/instance-type")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -145,17 +151,26 @@ func TestEveryLimitLeavesRoomForTheMaximum(t *testing.T) {
 
 func TestNodeClassSelectsByIDAndCarriesBothPoolTags(t *testing.T) {
 	p := gpuPool()
-	p.Class = automode.Class{StorageGiB: 200, StorageKeyArn: "arn:aws:kms:us-west-2:123456789012:key/k", Tags: map[string]string{"env": "dev"}}
+	p.Class = automode.Class{
+		StorageGiB:    200,
+		StorageKeyArn: "arn:aws:kms:us-west-2:123456789012:key/k",
+		Tags:          map[string]string{"env": "dev"},
+	}
 	class, _ := planned(t, p)
 	want := map[string]any{
 		"role":                       "nodes-1a2b",
 		"subnetSelectorTerms":        []any{map[string]any{"id": "subnet-a"}, map[string]any{"id": "subnet-b"}},
 		"securityGroupSelectorTerms": []any{map[string]any{"id": "sg-1"}},
-		"ephemeralStorage":           map[string]any{"size": "200Gi", "kmsKeyID": "arn:aws:kms:us-west-2:123456789012:key/k"},
-		"networkPolicy":              "DefaultAllow",
-		"networkPolicyEventLogs":     "Disabled",
-		"snatPolicy":                 "Random",
-		"tags":                       map[string]string{"env": "dev", "headroom/cluster": "headroom-dev", "headroom/pool": "gpu-l4"},
+		"ephemeralStorage": map[string]any{"size": "200Gi",
+			"kmsKeyID": "arn:aws:kms:us-west-2:123456789012:key/k"},
+		"networkPolicy":          "DefaultAllow",
+		"networkPolicyEventLogs": "Disabled",
+		"snatPolicy":             "Random",
+		"tags": map[string]string{
+			"env":              "dev",
+			"headroom/cluster": "headroom-dev",
+			"headroom/pool":    "gpu-l4",
+		},
 	}
 	if diff := cmp.Diff(want, class.Spec); diff != "" {
 		t.Error(diff)
@@ -199,15 +214,21 @@ func TestInvalidPoolsAreRefused(t *testing.T) {
 		change     func(*automode.Pool)
 	}{
 		{"name of EKS's node class", `"default" is the NodeClass`, func(p *automode.Pool) { p.Spec.Name = "default" }},
-		{"name of a built-in pool", `"system" is a pool that EKS keeps`, func(p *automode.Pool) { p.Spec.Name = "system" }},
+		{"name of a built-in pool", `"system" is a pool that EKS keeps`,
+			func(p *automode.Pool) { p.Spec.Name = "system" }},
 		{"static", "pools[0].static: not possible", func(p *automode.Pool) {
 			p.Spec.Advertised.Static, p.Spec.Advertised.NodeCount = true, 2
 		}},
 		{"Cilium's startup taint", "pools[0].startupTaints: not possible", func(p *automode.Pool) {
-			p.Spec.StartupTaints = []pool.Taint{{Key: "node.cilium.io/agent-not-ready", Value: "true", Effect: pool.NoExecute}}
+			p.Spec.StartupTaints = []pool.Taint{{
+				Key:    "node.cilium.io/agent-not-ready",
+				Value:  "true",
+				Effect: pool.NoExecute,
+			}}
 		}},
 		{"storage too large", "60000 is outside", func(p *automode.Pool) { p.Class.StorageGiB = 60000 }},
-		{"tag of EKS's", "keeps tags under", func(p *automode.Pool) { p.Class.Tags = map[string]string{"karpenter.sh/nodepool": "x"} }},
+		{"tag of EKS's", "keeps tags under",
+			func(p *automode.Pool) { p.Class.Tags = map[string]string{"karpenter.sh/nodepool": "x"} }},
 		{"reserved without a reservation", "without capacityReservationIds", func(p *automode.Pool) {
 			p.Spec.CapacityTypes = []pool.CapacityType{pool.Reserved}
 		}},

@@ -64,7 +64,8 @@ func TestCustomerKeyIsUsedOnlyForVolumesOfAWSResources(t *testing.T) {
 			t.Errorf("%s: resource %v", sid, got[sid].Resource)
 		}
 	}
-	if !slices.Equal([]string(got["GrantKeyToVolumes"].Condition["Bool"]["kms:GrantIsForAWSResource"]), []string{"true"}) {
+	if !slices.Equal([]string(got["GrantKeyToVolumes"].Condition["Bool"]["kms:GrantIsForAWSResource"]),
+		[]string{"true"}) {
 		t.Errorf("grants are not bound to AWS resources: %v", got["GrantKeyToVolumes"].Condition)
 	}
 }
@@ -77,14 +78,16 @@ func TestPartitionReachesEveryArn(t *testing.T) {
 	if strings.Contains(text, "arn:aws:") {
 		t.Errorf("a commercial ARN in %s", text)
 	}
-	for _, arn := range []string{managedPolicyArn("aws-cn", nodePolicies["worker"]), accessPolicyArn("aws-cn", autoNodePolicy)} {
+	for _, arn := range []string{managedPolicyArn("aws-cn", nodePolicies["worker"]),
+		accessPolicyArn("aws-cn", autoNodePolicy)} {
 		if !strings.HasPrefix(arn, "arn:aws-cn:") {
 			t.Error(arn)
 		}
 	}
 }
 
-// The permission of a plain worker node, AmazonEKSWorkerNodePolicy or the network plugin's, would be more than Auto Mode needs.
+// The permission of a plain worker node, AmazonEKSWorkerNodePolicy or the network plugin's, would be more than Auto
+// Mode needs.
 func TestNodeRoleHasTheTwoMinimalPolicies(t *testing.T) {
 	if len(nodePolicies) != 2 || nodePolicies["worker"] != "AmazonEKSWorkerNodeMinimalPolicy" ||
 		nodePolicies["registry"] != "AmazonEC2ContainerRegistryPullOnly" {

@@ -1,10 +1,10 @@
-// Package automode lets EKS itself scale pools: the role of Auto Mode's nodes, the permission it needs for our tags, and one NodeClass
-// and NodePool for each pool.
+// Package automode lets EKS itself scale pools: the role of Auto Mode's nodes, the permission it needs for our tags,
+// and one NodeClass and NodePool for each pool.
 //
-// It owns what differs from Karpenter run by us: when EKS makes the nodes' access entry and when it must be ours, the fields of an
-// eks.amazonaws.com NodeClass, and which settings cannot be had. It does not own the cluster and its settings (package cluster), the
-// plan of a NodePool (package nodepool), nor what Auto Mode brings itself: scaler, network plugin, CoreDNS, volume driver, load balancer
-// controller, device plugin and DRA driver.
+// It owns what differs from Karpenter run by us: when EKS makes the nodes' access entry and when it must be ours, the
+// fields of an eks.amazonaws.com NodeClass, and which settings cannot be had. It does not own the cluster and its
+// settings (package cluster), the plan of a NodePool (package nodepool), nor what Auto Mode brings itself: scaler,
+// network plugin, CoreDNS, volume driver, load balancer controller, device plugin and DRA driver.
 package automode
 
 import (
@@ -22,17 +22,19 @@ var BuiltInPools = []string{"general-purpose", "system"}
 type Settings struct {
 	// Enabled turns compute, block storage and load balancing on together; EKS refuses any mixture (field fault BR-82).
 	Enabled bool
-	// BuiltInPools to keep, of the two that EKS knows. None is safest: with one the node role stands in the cluster's settings, and
-	// taking it out of them later, or changing it, replaces the cluster. See docs/auto-mode.md.
+	// BuiltInPools to keep, of the two that EKS knows. None is safest: with one the node role stands in the cluster's
+	// settings, and taking it out of them later, or changing it, replaces the cluster. See docs/auto-mode.md.
 	BuiltInPools []string
 }
 
-// Validate reports built-in pools that EKS does not know, repeats, and pools without Auto Mode. Path names the settings.
+// Validate reports built-in pools that EKS does not know, repeats, and pools without Auto Mode. Path names the
+// settings.
 func (s Settings) Validate(path string) (problems problem.List) {
 	for i, name := range s.BuiltInPools {
 		at := fmt.Sprintf("%s.builtInPools[%d]", path, i)
 		if !slices.Contains(BuiltInPools, name) {
-			problems.Add(at, "%q is not a built-in pool (field fault BR-84); use %s or %s", name, BuiltInPools[0], BuiltInPools[1])
+			problems.Add(at, "%q is not a built-in pool (field fault BR-84); use %s or %s", name, BuiltInPools[0],
+				BuiltInPools[1])
 		} else if slices.Contains(s.BuiltInPools[:i], name) {
 			problems.Add(at, "%q is given twice; keep one", name)
 		}
@@ -43,10 +45,11 @@ func (s Settings) Validate(path string) (problems problem.List) {
 	return problems
 }
 
-// ClusterCarriesNodeRole tells whether the cluster's computeConfig names the node role. EKS wants it with a built-in pool and refuses it
-// with none (https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3483).
+// ClusterCarriesNodeRole tells whether the cluster's computeConfig names the node role. EKS wants it with a built-in
+// pool and refuses it with none (https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3483).
 func (s Settings) ClusterCarriesNodeRole() bool { return s.Enabled && len(s.BuiltInPools) > 0 }
 
-// NeedsAccessEntry tells whether the access entry of the node role must be ours. EKS makes it for the role that the cluster carries, and
-// then refuses a second one (https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3241).
+// NeedsAccessEntry tells whether the access entry of the node role must be ours. EKS makes it for the role that the
+// cluster carries, and then refuses a second one
+// (https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3241).
 func (s Settings) NeedsAccessEntry() bool { return s.Enabled && !s.ClusterCarriesNodeRole() }

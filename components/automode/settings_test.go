@@ -31,7 +31,8 @@ func TestNodeRoleStandsInExactlyOnePlace(t *testing.T) {
 
 // Field fault BR-84: a misspelt name is refused and both names are listed.
 func TestMisspeltBuiltInPoolIsRefused(t *testing.T) {
-	err := automode.Settings{Enabled: true, BuiltInPools: []string{"general-purpose", "sytem"}}.Validate("cluster.autoMode").Err()
+	err := automode.Settings{Enabled: true, BuiltInPools: []string{"general-purpose",
+		"sytem"}}.Validate("cluster.autoMode").Err()
 	if err == nil {
 		t.Fatal("accepted")
 	}

@@ -22,7 +22,8 @@ type AddonsArgs struct {
 	CoreDNSVersion, EBSCSIVersion string
 	// SystemTaints are the taints of the system group; every add-on tolerates them (field fault BR-59).
 	SystemTaints []pool.Taint
-	// Nodes are what the add-ons run on. EKS reports DNS without nodes as degraded, after twenty minutes (field fault BR-58).
+	// Nodes are what the add-ons run on. EKS reports DNS without nodes as degraded, after twenty minutes (field fault
+	// BR-58).
 	Nodes []pulumi.Resource
 	// AutoMode leaves only the storage class to make.
 	AutoMode  bool
@@ -47,7 +48,8 @@ func NewAddons(ctx *pulumi.Context, name string, args *AddonsArgs, opts ...pulum
 		return nil, fmt.Errorf("add-ons %q: %w", name, err)
 	}
 	c := &Addons{}
-	if err := ctx.RegisterComponentResourceV2(addonsType, name, pulumi.Map{"autoMode": pulumi.Bool(args.AutoMode)}, c, opts...); err != nil {
+	if err := ctx.RegisterComponentResourceV2(addonsType, name, pulumi.Map{"autoMode": pulumi.Bool(args.AutoMode)}, c,
+		opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 	var driver []pulumi.Resource
@@ -102,7 +104,8 @@ func (c *Addons) ebs(ctx *pulumi.Context, name string, args *AddonsArgs) ([]pulu
 	return []pulumi.Resource{addon}, err
 }
 
-func (c *Addons) addon(ctx *pulumi.Context, name, addon, version, config string, role *irsa.Role, args *AddonsArgs) (*awseks.Addon, error) {
+func (c *Addons) addon(ctx *pulumi.Context, name, addon, version, config string, role *irsa.Role,
+	args *AddonsArgs) (*awseks.Addon, error) {
 	a := &awseks.AddonArgs{
 		ClusterName:              args.ClusterName,
 		AddonName:                pulumi.String(addon),

@@ -29,17 +29,20 @@ func ebsPolicyArn(partition string) string {
 	return "arn:" + partition + ":iam::aws:policy/service-role/AmazonEBSCSIDriverPolicy"
 }
 
-// systemTolerations let an add-on run on the system group. Given at all, they replace the add-on's own, which has the first.
+// systemTolerations let an add-on run on the system group. Given at all, they replace the add-on's own, which has the
+// first.
 func systemTolerations(taints []pool.Taint) []pool.Toleration {
 	return append([]pool.Toleration{{Key: "CriticalAddonsOnly", Operator: "Exists"}}, pool.Tolerations(taints)...)
 }
 
-// corednsValues is the add-on's configuration. https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-field-management.html
+// corednsValues is the add-on's configuration.
+// https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-field-management.html
 func corednsValues(taints []pool.Taint) (string, error) {
 	return values(map[string]any{"tolerations": systemTolerations(taints)})
 }
 
-// ebsValues is the driver's configuration. Its DaemonSet tolerates every taint by itself. The tags go to the volumes it makes.
+// ebsValues is the driver's configuration. Its DaemonSet tolerates every taint by itself. The tags go to the volumes it
+// makes.
 func ebsValues(taints []pool.Taint, tags map[string]string) (string, error) {
 	controller := map[string]any{"tolerations": systemTolerations(taints)}
 	if len(tags) > 0 {

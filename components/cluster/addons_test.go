@@ -21,9 +21,15 @@ func addonsArgs() *cluster.AddonsArgs {
 		ClusterName:     pulumi.String("headroom-dev"),
 		OIDCProviderArn: pulumi.String("arn:aws-us-gov:iam::123456789012:oidc-provider/" + issuer),
 		Issuer:          pulumi.String(issuer),
-		CoreDNSVersion:  "v1.14.3-eksbuild.3", EBSCSIVersion: "v1.62.0-eksbuild.1",
-		SystemTaints: []pool.Taint{{Key: "CriticalAddonsOnly", Value: "true", Effect: pool.NoSchedule}, {Key: "boot", Effect: pool.NoExecute}},
-		Partition:    "aws-us-gov", Tags: map[string]string{"team": "ml"},
+		CoreDNSVersion:  "v1.14.3-eksbuild.3",
+		EBSCSIVersion:   "v1.62.0-eksbuild.1",
+		SystemTaints: []pool.Taint{{
+			Key:    "CriticalAddonsOnly",
+			Value:  "true",
+			Effect: pool.NoSchedule,
+		}, {Key: "boot", Effect: pool.NoExecute}},
+		Partition: "aws-us-gov",
+		Tags:      map[string]string{"team": "ml"},
 	}
 }
 
@@ -49,7 +55,10 @@ func TestAddonsWaitForTheirNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, version := range map[string]string{"addons-coredns": "v1.14.3-eksbuild.3", "addons-aws-ebs-csi-driver": "v1.62.0-eksbuild.1"} {
+	for name, version := range map[string]string{
+		"addons-coredns":            "v1.14.3-eksbuild.3",
+		"addons-aws-ebs-csi-driver": "v1.62.0-eksbuild.1",
+	} {
 		a := r.Get(t, addon, name)
 		if a.Inputs["addonVersion"] != version {
 			t.Errorf("%s has version %v", name, a.Inputs["addonVersion"])
@@ -71,11 +80,15 @@ func TestAddonsTolerateEverySystemTaint(t *testing.T) {
 		Controller struct{ Tolerations []pool.Toleration }
 	}
 	for name, into := range map[string]any{"addons-coredns": &dns, "addons-aws-ebs-csi-driver": &ebs} {
-		if err := json.Unmarshal([]byte(r.Get(t, addon, name).Inputs["configurationValues"].(string)), into); err != nil {
+		if err := json.Unmarshal([]byte(r.Get(t, addon, name).Inputs["configurationValues"].(string)),
+			into); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, tolerations := range map[string][]pool.Toleration{"coredns": dns.Tolerations, "ebs": ebs.Controller.Tolerations} {
+	for name, tolerations := range map[string][]pool.Toleration{
+		"coredns": dns.Tolerations,
+		"ebs":     ebs.Controller.Tolerations,
+	} {
 		for _, taint := range addonsArgs().SystemTaints {
 			if !tolerated(tolerations, taint) {
 				t.Errorf("%s does not tolerate %s", name, taint)
@@ -106,7 +119,8 @@ func TestEBSDriverHasItsOwnRole(t *testing.T) {
 	if !strings.Contains(trust, `"system:serviceaccount:kube-system:ebs-csi-controller-sa"`) {
 		t.Errorf("trust %s", trust)
 	}
-	attached := r.Get(t, "aws:iam/rolePolicyAttachment:RolePolicyAttachment", "addons-ebs-csi-driver").Inputs["policyArn"]
+	attached := r.Get(t, "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
+		"addons-ebs-csi-driver").Inputs["policyArn"]
 	if attached != "arn:aws-us-gov:iam::aws:policy/service-role/AmazonEBSCSIDriverPolicy" {
 		t.Errorf("policy %v", attached)
 	}
@@ -123,9 +137,13 @@ func TestDefaultStorageClassIsEncryptedAndWaitsForThePod(t *testing.T) {
 		got[key] = class.Inputs[key]
 	}
 	want := map[string]any{
-		"provisioner": "ebs.csi.aws.com", "parameters": map[string]any{"type": "gp3", "encrypted": "true"},
+		"provisioner":       "ebs.csi.aws.com",
+		"parameters":        map[string]any{"type": "gp3", "encrypted": "true"},
 		"volumeBindingMode": "WaitForFirstConsumer",
-		"metadata":          map[string]any{"name": "gp3", "annotations": map[string]any{"storageclass.kubernetes.io/is-default-class": "true"}},
+		"metadata": map[string]any{
+			"name":        "gp3",
+			"annotations": map[string]any{"storageclass.kubernetes.io/is-default-class": "true"},
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

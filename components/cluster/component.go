@@ -1,8 +1,8 @@
 // Package cluster makes an EKS control plane, and the add-ons that wait for its first nodes.
 //
-// It owns the control plane with its network add-ons, its key, its log group, its OIDC provider and the access of people and CI to
-// it; and, as a second component, DNS, the EBS driver and the default storage class. It does not own nodes, nor any controller that
-// scales them.
+// It owns the control plane with its network add-ons, its key, its log group, its OIDC provider and the access of
+// people and CI to it; and, as a second component, DNS, the EBS driver and the default storage class. It does not own
+// nodes, nor any controller that scales them.
 package cluster
 
 import (
@@ -23,7 +23,8 @@ const clusterType = "headroom:cluster:Cluster"
 
 // AutoMode lets EKS run the nodes. Without it all three of its capabilities are switched off.
 type AutoMode struct {
-	// NodePools are the built-in ones to keep: general-purpose, system, or none. With one the cluster carries the nodes' role.
+	// NodePools are the built-in ones to keep: general-purpose, system, or none. With one the cluster carries the
+	// nodes' role.
 	NodePools []string
 }
 
@@ -36,10 +37,11 @@ type Args struct {
 	VpcID   pulumi.StringInput
 	// SubnetIDs in at least two zones that can host a control plane.
 	SubnetIDs pulumi.StringArrayInput
-	// PublicAccessCIDRs may reach the API from outside the VPC. With none there is no public endpoint, and whatever talks to
-	// Kubernetes, this program included, has to run where the VPC can be reached.
+	// PublicAccessCIDRs may reach the API from outside the VPC. With none there is no public endpoint, and whatever
+	// talks to Kubernetes, this program included, has to run where the VPC can be reached.
 	PublicAccessCIDRs []string
-	// Access by a name of the caller's. Whoever creates the cluster becomes its admin only when no other cluster-admin is named.
+	// Access by a name of the caller's. Whoever creates the cluster becomes its admin only when no other cluster-admin
+	// is named.
 	Access map[string]Access
 	// SecretsKeyArn is the key that encrypts secrets. Empty makes one, with rotation.
 	SecretsKeyArn string
@@ -79,8 +81,8 @@ type Cluster struct {
 	Kubeconfig pulumi.StringOutput
 	// RoleName of the control plane's own role.
 	RoleName pulumi.StringOutput
-	// Ready is what makes the cluster usable: control plane, network add-ons, access entries. What needs it (nodes, the Kubernetes
-	// provider) depends on these, not only on the outputs, so that they are there first and go last.
+	// Ready is what makes the cluster usable: control plane, network add-ons, access entries. What needs it (nodes, the
+	// Kubernetes provider) depends on these, not only on the outputs, so that they are there first and go last.
 	Ready []pulumi.Resource
 	// NodeRoleName of Auto Mode's nodes; empty without a built-in pool.
 	NodeRoleName pulumi.StringOutput
@@ -97,7 +99,11 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, fmt.Errorf("cluster %q: %w", name, err)
 	}
 	c := &Cluster{}
-	inputs := pulumi.Map{"name": a.Name, "version": pulumi.String(a.Version), "autoMode": pulumi.Bool(a.AutoMode != nil)}
+	inputs := pulumi.Map{
+		"name":     a.Name,
+		"version":  pulumi.String(a.Version),
+		"autoMode": pulumi.Bool(a.AutoMode != nil),
+	}
 	if err := ctx.RegisterComponentResourceV2(clusterType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
@@ -163,8 +169,8 @@ func (c *Cluster) secretsKey(ctx *pulumi.Context, name string, a Args) (pulumi.S
 	return key.Arn, nil
 }
 
-// eksArgs are the component's arguments: nothing of what it makes by default but the control plane and the two add-ons that come
-// before nodes (field faults BR-58, BR-61, BR-75).
+// eksArgs are the component's arguments: nothing of what it makes by default but the control plane and the two add-ons
+// that come before nodes (field faults BR-58, BR-61, BR-75).
 func eksArgs(a Args, key pulumi.StringInput) *eks.ClusterArgs {
 	yes, no, mode := true, false, eks.AuthenticationModeApi
 	args := &eks.ClusterArgs{
@@ -200,7 +206,10 @@ func eksArgs(a Args, key pulumi.StringInput) *eks.ClusterArgs {
 	for key, value := range cniEnv(a.PrefixDelegation, a.CNIEnv) {
 		env[key] = pulumi.String(value)
 	}
-	args.VpcCniOptions = &eks.VpcCniOptionsArgs{AddonVersion: pulumi.String(a.VPCCNIVersion), ConfigurationValues: pulumi.Map{"env": env}}
+	args.VpcCniOptions = &eks.VpcCniOptionsArgs{
+		AddonVersion:        pulumi.String(a.VPCCNIVersion),
+		ConfigurationValues: pulumi.Map{"env": env},
+	}
 	args.KubeProxyAddonOptions = &eks.KubeProxyAddonOptionsArgs{Version: pulumi.String(a.KubeProxyVersion)}
 	return args
 }
@@ -227,8 +236,8 @@ func (c *Cluster) outputs(inner *eks.Cluster, a Args) {
 	}).(pulumi.StringOutput)
 }
 
-// present fails when the cluster's answer is empty: silently, it would end in a security group list, a trust policy or a kubeconfig
-// (field fault BR-93).
+// present fails when the cluster's answer is empty: silently, it would end in a security group list, a trust policy or
+// a kubeconfig (field fault BR-93).
 func present(what string, value pulumi.StringOutput) pulumi.StringOutput {
 	return value.ApplyT(func(v string) (string, error) {
 		if v == "" {
@@ -238,8 +247,8 @@ func present(what string, value pulumi.StringOutput) pulumi.StringOutput {
 	}).(pulumi.StringOutput)
 }
 
-// access gives the named principals their entries, as resources of our own: what runs in the cluster depends on them, so that they
-// outlive it (field fault BR-85).
+// access gives the named principals their entries, as resources of our own: what runs in the cluster depends on them,
+// so that they outlive it (field fault BR-85).
 func (c *Cluster) access(ctx *pulumi.Context, name string, a Args) error {
 	for _, who := range slices.Sorted(maps.Keys(a.Access)) {
 		entry, err := awseks.NewAccessEntry(ctx, name+"-access-"+who, &awseks.AccessEntryArgs{
@@ -250,12 +259,13 @@ func (c *Cluster) access(ctx *pulumi.Context, name string, a Args) error {
 		if err != nil {
 			return fmt.Errorf("create access entry %s: %w", who, err)
 		}
-		association, err := awseks.NewAccessPolicyAssociation(ctx, name+"-access-"+who, &awseks.AccessPolicyAssociationArgs{
-			ClusterName:  c.Name,
-			PrincipalArn: entry.PrincipalArn,
-			PolicyArn:    pulumi.String(accessPolicyArn(a.Partition, a.Access[who].Policy)),
-			AccessScope:  awseks.AccessPolicyAssociationAccessScopeArgs{Type: pulumi.String("cluster")},
-		}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{entry}))
+		association, err := awseks.NewAccessPolicyAssociation(ctx, name+"-access-"+who,
+			&awseks.AccessPolicyAssociationArgs{
+				ClusterName:  c.Name,
+				PrincipalArn: entry.PrincipalArn,
+				PolicyArn:    pulumi.String(accessPolicyArn(a.Partition, a.Access[who].Policy)),
+				AccessScope:  awseks.AccessPolicyAssociationAccessScopeArgs{Type: pulumi.String("cluster")},
+			}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{entry}))
 		if err != nil {
 			return fmt.Errorf("associate access policy of %s: %w", who, err)
 		}

@@ -42,16 +42,21 @@ func answers() recorder.Answers {
 
 func args() *cluster.Args {
 	return &cluster.Args{
-		Name: pulumi.String("headroom-dev"), Version: "1.36",
-		VpcID: pulumi.String("vpc-1"), SubnetIDs: pulumi.StringArray{pulumi.String("subnet-a"), pulumi.String("subnet-b")},
+		Name:      pulumi.String("headroom-dev"),
+		Version:   "1.36",
+		VpcID:     pulumi.String("vpc-1"),
+		SubnetIDs: pulumi.StringArray{pulumi.String("subnet-a"), pulumi.String("subnet-b")},
 		Access: map[string]cluster.Access{
 			"admins": {PrincipalArn: "arn:aws-us-gov:iam::123456789012:role/admins", Policy: "cluster-admin"},
 			"ci":     {PrincipalArn: "arn:aws-us-gov:iam::123456789012:role/ci", Policy: "cluster-admin"},
 			"devs":   {PrincipalArn: "arn:aws-us-gov:iam::123456789012:role/devs", Policy: "view"},
 		},
-		VPCCNIVersion: "v1.22.3-eksbuild.1", KubeProxyVersion: "v1.36.0-eksbuild.9",
-		Region: "us-gov-west-1", Partition: "aws-us-gov", AccountID: "123456789012",
-		Tags: map[string]string{"team": "ml"},
+		VPCCNIVersion:    "v1.22.3-eksbuild.1",
+		KubeProxyVersion: "v1.36.0-eksbuild.9",
+		Region:           "us-gov-west-1",
+		Partition:        "aws-us-gov",
+		AccountID:        "123456789012",
+		Tags:             map[string]string{"team": "ml"},
 	}
 }
 
@@ -64,22 +69,27 @@ func run(t *testing.T, a *cluster.Args, with recorder.Answers) (result, error) {
 	t.Helper()
 	outputs := map[string]string{}
 	r, err := recorder.Run(with, func(ctx *pulumi.Context) error {
-		inner, err := awseks.NewCluster(ctx, "inner", &awseks.ClusterArgs{RoleArn: pulumi.String("r"), VpcConfig: &awseks.ClusterVpcConfigArgs{
-			SubnetIds: pulumi.StringArray{pulumi.String("s")},
-		}})
+		inner, err := awseks.NewCluster(ctx, "inner", &awseks.ClusterArgs{
+			RoleArn: pulumi.String("r"),
+			VpcConfig: &awseks.ClusterVpcConfigArgs{
+				SubnetIds: pulumi.StringArray{pulumi.String("s")},
+			},
+		})
 		if err != nil {
 			return err
 		}
 		if a != nil && a.VpcID != nil { // the component refers to the inner cluster, which must be registered by then
 			after := *a
-			after.VpcID = pulumi.All(inner.ID(), a.VpcID).ApplyT(func(v []any) string { return v[1].(string) }).(pulumi.StringOutput)
+			after.VpcID = pulumi.All(inner.ID(),
+				a.VpcID).ApplyT(func(v []any) string { return v[1].(string) }).(pulumi.StringOutput)
 			a = &after
 		}
 		c, err := cluster.New(ctx, "cluster", a)
 		if err != nil {
 			return err
 		}
-		done := pulumi.All(c.Name, c.Kubeconfig, c.SecurityGroupID, c.OIDCProviderArn, c.Issuer, c.RoleName).ApplyT(func(v []any) bool {
+		done := pulumi.All(c.Name, c.Kubeconfig, c.SecurityGroupID, c.OIDCProviderArn, c.Issuer,
+			c.RoleName).ApplyT(func(v []any) bool {
 			for i, key := range []string{"name", "kubeconfig", "sg", "oidc", "issuer", "role"} {
 				outputs[key] = v[i].(string)
 			}
@@ -108,14 +118,22 @@ func same(*cluster.Args) {}
 func TestComponentMakesNothingButControlPlaneAndNetworkAddons(t *testing.T) {
 	in := mustRun(t, same).Get(t, component, "cluster-eks").Inputs
 	got := map[string]any{}
-	for _, key := range []string{"skipDefaultNodeGroup", "skipDefaultSecurityGroups", "createInstanceRole", "createOidcProvider",
-		"authenticationMode", "endpointPrivateAccess", "endpointPublicAccess", "publicAccessCidrs", "corednsAddonOptions", "accessEntries"} {
+	for _, key := range []string{"skipDefaultNodeGroup", "skipDefaultSecurityGroups", "createInstanceRole",
+		"createOidcProvider",
+		"authenticationMode", "endpointPrivateAccess", "endpointPublicAccess", "publicAccessCidrs",
+		"corednsAddonOptions", "accessEntries"} {
 		got[key] = in[key]
 	}
 	want := map[string]any{
-		"skipDefaultNodeGroup": true, "skipDefaultSecurityGroups": true, "createInstanceRole": false, "createOidcProvider": false,
-		"authenticationMode": "API", "endpointPrivateAccess": true, "endpointPublicAccess": false, "publicAccessCidrs": nil,
-		"accessEntries": nil,
+		"skipDefaultNodeGroup":      true,
+		"skipDefaultSecurityGroups": true,
+		"createInstanceRole":        false,
+		"createOidcProvider":        false,
+		"authenticationMode":        "API",
+		"endpointPrivateAccess":     true,
+		"endpointPublicAccess":      false,
+		"publicAccessCidrs":         nil,
+		"accessEntries":             nil,
 	}
 	coredns, _ := got["corednsAddonOptions"].(map[string]any)
 	if coredns["enabled"] != false {
@@ -128,14 +146,16 @@ func TestComponentMakesNothingButControlPlaneAndNetworkAddons(t *testing.T) {
 }
 
 func TestPublicEndpointOpensOnlyForListedRanges(t *testing.T) {
-	in := mustRun(t, func(a *cluster.Args) { a.PublicAccessCIDRs = []string{"203.0.113.0/24"} }).Get(t, component, "cluster-eks").Inputs
+	in := mustRun(t, func(a *cluster.Args) { a.PublicAccessCIDRs = []string{"203.0.113.0/24"} }).Get(t, component,
+		"cluster-eks").Inputs
 	if in["endpointPublicAccess"] != true || !cmp.Equal(in["publicAccessCidrs"], []any{"203.0.113.0/24"}) {
 		t.Errorf("public access %v for %v", in["endpointPublicAccess"], in["publicAccessCidrs"])
 	}
 }
 
 func TestNetworkAddonsArePinnedAndQuiet(t *testing.T) {
-	in := mustRun(t, func(a *cluster.Args) { a.PrefixDelegation = true; a.CNIEnv = map[string]string{"WARM_IP_TARGET": "5"} }).
+	in := mustRun(t,
+		func(a *cluster.Args) { a.PrefixDelegation = true; a.CNIEnv = map[string]string{"WARM_IP_TARGET": "5"} }).
 		Get(t, component, "cluster-eks").Inputs
 	cni, proxy := in["vpcCniOptions"].(map[string]any), in["kubeProxyAddonOptions"].(map[string]any)
 	if cni["addonVersion"] != "v1.22.3-eksbuild.1" || proxy["version"] != "v1.36.0-eksbuild.9" {
@@ -166,7 +186,10 @@ func transformed(t *testing.T, r result, props pulumi.Map) *pulumi.ResourceTrans
 // Field fault BR-82: without Auto Mode its three capabilities are off, explicitly.
 func TestWithoutAutoModeItsCapabilitiesAreOff(t *testing.T) {
 	off := pulumi.Map{"enabled": pulumi.Bool(false)}
-	given := pulumi.Map{"version": pulumi.String("1.36"), "kubernetesNetworkConfig": pulumi.Map{"serviceIpv4Cidr": pulumi.String("172.21.0.0/16")}}
+	given := pulumi.Map{
+		"version":                 pulumi.String("1.36"),
+		"kubernetesNetworkConfig": pulumi.Map{"serviceIpv4Cidr": pulumi.String("172.21.0.0/16")},
+	}
 	got := transformed(t, mustRun(t, same), given)
 	want := pulumi.Map{
 		"version":                    pulumi.String("1.36"),
@@ -177,8 +200,13 @@ func TestWithoutAutoModeItsCapabilitiesAreOff(t *testing.T) {
 		},
 		"computeConfig": off,
 		"storageConfig": pulumi.Map{"blockStorage": off},
-		// With Auto Mode on the component names the address family; were it named then only, a switch would replace the cluster.
-		"kubernetesNetworkConfig": pulumi.Map{"ipFamily": pulumi.String("ipv4"), "serviceIpv4Cidr": pulumi.String("172.21.0.0/16"), "elasticLoadBalancing": off},
+		// With Auto Mode on the component names the address family; were it named then only, a switch would replace the
+		// cluster.
+		"kubernetesNetworkConfig": pulumi.Map{
+			"ipFamily":             pulumi.String("ipv4"),
+			"serviceIpv4Cidr":      pulumi.String("172.21.0.0/16"),
+			"elasticLoadBalancing": off,
+		},
 	}
 	if diff := cmp.Diff(want, got.Props); diff != "" {
 		t.Error(diff)
@@ -205,7 +233,11 @@ func TestAutoModeKeepsWhatTheComponentSets(t *testing.T) {
 		t.Error("EKS bootstraps add-ons")
 	}
 	in := r.Get(t, component, "cluster-eks").Inputs
-	want := map[string]any{"enabled": true, "createNodeRole": true, "computeConfig": map[string]any{"nodePools": []any{"system"}}}
+	want := map[string]any{
+		"enabled":        true,
+		"createNodeRole": true,
+		"computeConfig":  map[string]any{"nodePools": []any{"system"}},
+	}
 	if diff := cmp.Diff(want, in["autoMode"]); diff != "" {
 		t.Error(diff)
 	}
@@ -228,7 +260,8 @@ func TestClusterIsProtectedWhenAsked(t *testing.T) {
 func TestCreatorIsAdminOnlyWhenNobodyElseIs(t *testing.T) {
 	for policy, want := range map[string]bool{"cluster-admin": false, "view": true} {
 		r := mustRun(t, func(a *cluster.Args) {
-			a.Access = map[string]cluster.Access{"x": {PrincipalArn: "arn:aws:iam::123456789012:role/x", Policy: policy}}
+			a.Access = map[string]cluster.Access{"x": {PrincipalArn: "arn:aws:iam::123456789012:role/x",
+				Policy: policy}}
 		})
 		got := transformed(t, r, pulumi.Map{})
 		if config := got.Props["accessConfig"].(pulumi.Map); config["bootstrapClusterCreatorAdminPermissions"] != pulumi.Bool(want) {
@@ -297,8 +330,11 @@ func TestOutputsComeFromTheCluster(t *testing.T) {
 		t.Errorf("OIDC provider of %v", got)
 	}
 	for key, want := range map[string]string{
-		"name": "headroom-dev", "sg": "sg-cluster", "issuer": "oidc.eks.us-gov-west-1.amazonaws.com/id/ABC", "role": "eks-role",
-		"oidc": "arn:aws:mock:us-west-2:123456789012:cluster-oidc",
+		"name":   "headroom-dev",
+		"sg":     "sg-cluster",
+		"issuer": "oidc.eks.us-gov-west-1.amazonaws.com/id/ABC",
+		"role":   "eks-role",
+		"oidc":   "arn:aws:mock:us-west-2:123456789012:cluster-oidc",
 	} {
 		if r.outputs[key] != want {
 			t.Errorf("%s is %q, want %q", key, r.outputs[key], want)
@@ -311,7 +347,10 @@ func TestOutputsComeFromTheCluster(t *testing.T) {
 
 // Field fault BR-93.
 func TestEmptyAnswerOfTheClusterFailsTheUpdate(t *testing.T) {
-	for typ, keys := range map[string][]string{component: {"clusterSecurityGroupId", "oidcIssuer"}, inner: {"endpoint", "roleArn"}} {
+	for typ, keys := range map[string][]string{
+		component: {"clusterSecurityGroupId", "oidcIssuer"},
+		inner:     {"endpoint", "roleArn"},
+	} {
 		for _, key := range keys {
 			with := answers()
 			with[typ][key] = ""

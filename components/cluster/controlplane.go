@@ -11,9 +11,9 @@ const innerType = "aws:eks/cluster:Cluster"
 
 // controlPlane sets on the component's inner cluster what its arguments cannot express.
 //
-// Add-ons come only from us: EKS's own bootstrap would put unpinned ones there first. The same value is what Auto Mode needs, and a
-// change of it replaces the cluster, so it never changes (field fault BR-83). The three capabilities of Auto Mode are all on or all
-// off, explicitly (field fault BR-82).
+// Add-ons come only from us: EKS's own bootstrap would put unpinned ones there first. The same value is what Auto Mode
+// needs, and a change of it replaces the cluster, so it never changes (field fault BR-83). The three capabilities of
+// Auto Mode are all on or all off, explicitly (field fault BR-82).
 func controlPlane(a Args) pulumi.ResourceTransform {
 	return func(_ context.Context, r *pulumi.ResourceTransformArgs) *pulumi.ResourceTransformResult {
 		if r.Type != innerType {
@@ -30,7 +30,8 @@ func controlPlane(a Args) pulumi.ResourceTransform {
 			off := pulumi.Map{"enabled": pulumi.Bool(false)}
 			props["computeConfig"] = off
 			props["storageConfig"] = pulumi.Map{"blockStorage": off}
-			// The address family is named because the component names it with Auto Mode on, and a change of it replaces the cluster.
+			// The address family is named because the component names it with Auto Mode on, and a change of it replaces
+			// the cluster.
 			network := pulumi.Map{"ipFamily": pulumi.String("ipv4")}
 			if given, ok := props["kubernetesNetworkConfig"].(pulumi.Map); ok {
 				maps.Copy(network, given)
@@ -44,8 +45,8 @@ func controlPlane(a Args) pulumi.ResourceTransform {
 		opts.IgnoreChanges = append(opts.IgnoreChanges[:len(opts.IgnoreChanges):len(opts.IgnoreChanges)],
 			"accessConfig.bootstrapClusterCreatorAdminPermissions")
 		if a.AutoMode == nil {
-			// The provider takes a node role that goes away for a change of the role, and replaces the cluster; EKS lets it stay while Auto
-			// Mode is off. https://github.com/hashicorp/terraform-provider-aws/issues/40411
+			// The provider takes a node role that goes away for a change of the role, and replaces the cluster; EKS
+			// lets it stay while Auto Mode is off. https://github.com/hashicorp/terraform-provider-aws/issues/40411
 			opts.IgnoreChanges = append(opts.IgnoreChanges, "computeConfig.nodeRoleArn")
 		}
 		return &pulumi.ResourceTransformResult{Props: props, Opts: opts}

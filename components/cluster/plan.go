@@ -36,8 +36,8 @@ func accessPolicyArn(partition, policy string) string {
 	return "arn:" + partition + ":eks::aws:cluster-access-policy/" + accessPolicies[policy]
 }
 
-// creatorIsAdmin tells whether EKS shall make whoever creates the cluster its admin: only when nobody else is named. Made beside
-// named ones, that entry would clash with the creator's own (field fault BR-45).
+// creatorIsAdmin tells whether EKS shall make whoever creates the cluster its admin: only when nobody else is named.
+// Made beside named ones, that entry would clash with the creator's own (field fault BR-45).
 func creatorIsAdmin(access map[string]Access) bool {
 	for _, a := range access {
 		if a.Policy == ClusterAdmin {
@@ -58,7 +58,8 @@ var retentionDays = []int{
 
 const defaultRetentionDays = 90
 
-// Upgrade policies: STANDARD lets AWS upgrade the cluster at the end of standard support, EXTENDED stays, for an hourly fee.
+// Upgrade policies: STANDARD lets AWS upgrade the cluster at the end of standard support, EXTENDED stays, for an hourly
+// fee.
 // https://docs.aws.amazon.com/eks/latest/userguide/view-upgrade-policy.html
 const (
 	Standard = "STANDARD"
@@ -71,8 +72,8 @@ var builtInPools = []string{"general-purpose", "system"}
 // logGroupName is where EKS writes, whether the group exists or not.
 func logGroupName(cluster string) string { return "/aws/eks/" + cluster + "/cluster" }
 
-// keyPolicy leaves the key to the account's IAM policies. EKS uses it through a grant of the principal that creates the cluster,
-// which therefore needs kms:CreateGrant and kms:DescribeKey.
+// keyPolicy leaves the key to the account's IAM policies. EKS uses it through a grant of the principal that creates the
+// cluster, which therefore needs kms:CreateGrant and kms:DescribeKey.
 // https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html
 func keyPolicy(partition, account string) (string, error) {
 	return iampolicy.New(iampolicy.Statement{
@@ -95,9 +96,9 @@ func cniEnv(prefixDelegation bool, extra map[string]string) map[string]string {
 	return env
 }
 
-// Kubeconfig lets kubectl and Pulumi reach the cluster with whatever AWS credentials they run with. It holds no secret, and depends
-// on nothing but these four values: anything else that changed in it would replace the Kubernetes provider and every object with it
-// (field fault BR-89).
+// Kubeconfig lets kubectl and Pulumi reach the cluster with whatever AWS credentials they run with. It holds no secret,
+// and depends on nothing but these four values: anything else that changed in it would replace the Kubernetes provider
+// and every object with it (field fault BR-89).
 func Kubeconfig(name, endpoint, certificateAuthority, region string) (string, error) {
 	for what, value := range map[string]string{
 		"name": name, "endpoint": endpoint, "certificate authority": certificateAuthority, "region": region,
@@ -108,8 +109,13 @@ func Kubeconfig(name, endpoint, certificateAuthority, region string) (string, er
 	}
 	type object = map[string]any
 	text, err := json.Marshal(object{
-		"apiVersion": "v1", "kind": "Config", "current-context": name,
-		"clusters": []object{{"name": name, "cluster": object{"server": endpoint, "certificate-authority-data": certificateAuthority}}},
+		"apiVersion":      "v1",
+		"kind":            "Config",
+		"current-context": name,
+		"clusters": []object{{
+			"name":    name,
+			"cluster": object{"server": endpoint, "certificate-authority-data": certificateAuthority},
+		}},
 		"contexts": []object{{"name": name, "context": object{"cluster": name, "user": name}}},
 		"users": []object{{"name": name, "user": object{"exec": object{
 			"apiVersion": "client.authentication.k8s.io/v1", "command": "aws", "interactiveMode": "Never",
@@ -121,8 +127,8 @@ func Kubeconfig(name, endpoint, certificateAuthority, region string) (string, er
 
 var kubernetesVersion = regexp.MustCompile(`^1\.([1-9][0-9]*)$`)
 
-// CheckVersion refuses a Kubernetes version that EKS cannot move a live cluster to: it never goes back, and goes up one minor at a
-// time. Live is empty for a cluster that does not exist yet.
+// CheckVersion refuses a Kubernetes version that EKS cannot move a live cluster to: it never goes back, and goes up one
+// minor at a time. Live is empty for a cluster that does not exist yet.
 func CheckVersion(live, wanted string) (problems problem.List) {
 	to := kubernetesVersion.FindStringSubmatch(wanted)
 	if to == nil {
@@ -143,9 +149,11 @@ func CheckVersion(live, wanted string) (problems problem.List) {
 	case err != nil || err2 != nil:
 		problems.Add("kubernetesVersion", "%q or %q is not a version", live, wanted)
 	case wants < has:
-		problems.Add("kubernetesVersion", "%s is below the cluster's %s, and a control plane cannot go back; set it to %s", wanted, live, live)
+		problems.Add("kubernetesVersion", "%s is below the cluster's %s, and a control plane cannot go back; set it "+
+			"to %s", wanted, live, live)
 	case wants > has+1:
-		problems.Add("kubernetesVersion", "%s is more than one minor above the cluster's %s; go to 1.%d first", wanted, live, has+1)
+		problems.Add("kubernetesVersion", "%s is more than one minor above the cluster's %s; go to 1.%d first", wanted,
+			live, has+1)
 	}
 	return problems
 }
@@ -180,7 +188,8 @@ func (a Args) validate() (problems problem.List) {
 	}
 	for i, cidr := range a.PublicAccessCIDRs {
 		if p, err := netip.ParsePrefix(cidr); err != nil || !p.Addr().Is4() || p != p.Masked() {
-			problems.Add(fmt.Sprintf("publicAccessCidrs[%d]", i), "%q is not an IPv4 range; write one like 203.0.113.0/24", cidr)
+			problems.Add(fmt.Sprintf("publicAccessCidrs[%d]", i), "%q is not an IPv4 range; write one like "+
+				"203.0.113.0/24", cidr)
 		}
 	}
 	for i, typ := range a.LogTypes {
@@ -189,7 +198,8 @@ func (a Args) validate() (problems problem.List) {
 		}
 	}
 	if !slices.Contains(retentionDays, a.LogRetentionDays) {
-		problems.Add("logRetentionDays", "CloudWatch keeps no log for %d days; use one of %v", a.LogRetentionDays, retentionDays)
+		problems.Add("logRetentionDays", "CloudWatch keeps no log for %d days; use one of %v", a.LogRetentionDays,
+			retentionDays)
 	}
 	if a.UpgradePolicy != Standard && a.UpgradePolicy != Extended {
 		problems.Add("upgradePolicy", "%q is unknown; use %s or %s", a.UpgradePolicy, Standard, Extended)
@@ -217,7 +227,8 @@ func (a Args) validateAccess() (problems problem.List) {
 		}
 		owner[entry.PrincipalArn] = name
 		if accessPolicies[entry.Policy] == "" {
-			problems.Add(at, "policy %q is unknown; use %s", entry.Policy, strings.Join(slices.Sorted(maps.Keys(accessPolicies)), ", "))
+			problems.Add(at, "policy %q is unknown; use %s", entry.Policy,
+				strings.Join(slices.Sorted(maps.Keys(accessPolicies)), ", "))
 		}
 	}
 	return problems
@@ -230,7 +241,8 @@ func (m *AutoMode) validate() (problems problem.List) {
 	}
 	for i, p := range m.NodePools {
 		if !slices.Contains(builtInPools, p) {
-			problems.Add(fmt.Sprintf("autoMode.nodePools[%d]", i), "%q is unknown; use %s", p, strings.Join(builtInPools, ", "))
+			problems.Add(fmt.Sprintf("autoMode.nodePools[%d]", i), "%q is unknown; use %s", p,
+				strings.Join(builtInPools, ", "))
 		}
 		if slices.Contains(m.NodePools[:i], p) {
 			problems.Add(fmt.Sprintf("autoMode.nodePools[%d]", i), "%q is given twice; keep one", p)

@@ -27,7 +27,8 @@ func TestVersionOfNewClusterNeedsNoLiveOne(t *testing.T) {
 }
 
 func TestMalformedVersionIsRefused(t *testing.T) {
-	for _, v := range [][2]string{{"", ""}, {"", "latest"}, {"", "1.36.2"}, {"", "1.99999999999999999999x"}, {"1.3x", "1.36"}, {"1.36", "1.036"}} {
+	for _, v := range [][2]string{{"", ""}, {"", "latest"}, {"", "1.36.2"}, {"", "1.99999999999999999999x"},
+		{"1.3x", "1.36"}, {"1.36", "1.036"}} {
 		if problems := cluster.CheckVersion(v[0], v[1]); problems.Err() == nil {
 			t.Errorf("live %q, wanted %q: accepted", v[0], v[1])
 		}
@@ -67,7 +68,8 @@ func TestKubeconfigAsksForATokenWhenUsed(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &read); err != nil {
 		t.Fatal(err)
 	}
-	got := []string{read.Current, read.Clusters[0].Cluster.Server, read.Clusters[0].Cluster.CA, read.Users[0].User.Exec.Command,
+	got := []string{read.Current, read.Clusters[0].Cluster.Server, read.Clusters[0].Cluster.CA,
+		read.Users[0].User.Exec.Command,
 		strings.Join(read.Users[0].User.Exec.Args, " ")}
 	want := []string{"headroom-dev", "https://example", "Q0E=", "aws",
 		"eks get-token --region us-west-2 --cluster-name headroom-dev --output json"}

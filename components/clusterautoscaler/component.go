@@ -1,9 +1,9 @@
 // Package clusterautoscaler scales EKS managed node groups with the Kubernetes cluster-autoscaler.
 //
-// It owns the controller's chart, its IAM role and policy, the tags of Auto Scaling groups from which the controller pictures a node
-// that does not exist yet, and the decisions that belong to this scaler: how a pool is split over zones, what desired size an update
-// sends, and which pools it could never wake. It does not own the node groups, nor the discovery tags (EKS sets those), nor the
-// service account (the chart makes it).
+// It owns the controller's chart, its IAM role and policy, the tags of Auto Scaling groups from which the controller
+// pictures a node that does not exist yet, and the decisions that belong to this scaler: how a pool is split over
+// zones, what desired size an update sends, and which pools it could never wake. It does not own the node groups, nor
+// the discovery tags (EKS sets those), nor the service account (the chart makes it).
 package clusterautoscaler
 
 import (
@@ -36,22 +36,22 @@ type Args struct {
 	DRA bool
 	// Expander chooses among groups that would do: least-nodes, least-waste (default), most-pods or random.
 	Expander string
-	// StartupTaints are keys of taints that leave a node once it is ready. Without being named here they keep an empty group from
-	// being scaled.
+	// StartupTaints are keys of taints that leave a node once it is ready. Without being named here they keep an empty
+	// group from being scaled.
 	StartupTaints []string
-	// Repository of the chart, for clusters that reach only a mirror. Default https://kubernetes.github.io/autoscaler; an oci://
-	// address names the folder that holds the chart.
+	// Repository of the chart, for clusters that reach only a mirror. Default https://kubernetes.github.io/autoscaler;
+	// an oci:// address names the folder that holds the chart.
 	Repository string
 	// ImageRepository replaces the chart's own, for the same clusters.
 	ImageRepository string
-	// DependsOn is what must stand before the pods can run: the system group. It also keeps the controller's nodes until the controller
-	// is gone.
+	// DependsOn is what must stand before the pods can run: the system group. It also keeps the controller's nodes
+	// until the controller is gone.
 	DependsOn []pulumi.Resource
 	Tags      map[string]string
 }
 
-// System is the node group that carries the controller. Its minimum must equal its maximum: EKS tags every managed group for discovery,
-// and that is what keeps this one out of the controller's hands.
+// System is the node group that carries the controller. Its minimum must equal its maximum: EKS tags every managed
+// group for discovery, and that is what keeps this one out of the controller's hands.
 type System struct {
 	Pool   string // value of the pool's label, default "system"
 	Nodes  int
@@ -71,7 +71,8 @@ type Controller struct {
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Controller, error) {
 	problems := Validate(fmt.Sprintf("cluster-autoscaler %q", name), args)
 	if len(name) > maxName {
-		problems.Add("cluster-autoscaler "+name, "the name has %d characters, at most %d leave room for the role's; shorten it", len(name), maxName)
+		problems.Add("cluster-autoscaler "+name, "the name has %d characters, at most %d leave room for the role's; "+
+			"shorten it", len(name), maxName)
 	}
 	if err := problems.Err(); err != nil {
 		return nil, err
@@ -79,13 +80,22 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	release, _ := ReleaseFor(name, args.KubernetesVersion, args.Release)
 
 	c := &Controller{}
-	inputs := pulumi.Map{"chart": pulumi.String(release.Chart), "image": pulumi.String(release.Image), "clusterName": args.ClusterName}
+	inputs := pulumi.Map{
+		"chart":       pulumi.String(release.Chart),
+		"image":       pulumi.String(release.Image),
+		"clusterName": args.ClusterName,
+	}
 	if err := ctx.RegisterComponentResourceV2(controllerType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 
 	policy := args.ClusterName.ToStringOutput().ApplyT(func(cluster string) (string, error) {
-		return policyJSON(scope{Partition: args.Partition, Region: args.Region, AccountID: args.AccountID, Cluster: cluster})
+		return policyJSON(scope{
+			Partition: args.Partition,
+			Region:    args.Region,
+			AccountID: args.AccountID,
+			Cluster:   cluster,
+		})
 	}).(pulumi.StringOutput)
 	role, err := irsa.New(ctx, name+"-irsa", &irsa.Args{
 		OIDCProviderArn: args.OIDCProviderArn, Issuer: args.Issuer,
@@ -120,7 +130,11 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	c.RoleArn = role.Arn
 	c.ChartVersion = pulumi.String(release.Chart).ToStringOutput()
 	c.ImageTag = pulumi.String(release.Image).ToStringOutput()
-	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"roleArn": c.RoleArn, "chartVersion": c.ChartVersion, "imageTag": c.ImageTag})
+	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{
+		"roleArn":      c.RoleArn,
+		"chartVersion": c.ChartVersion,
+		"imageTag":     c.ImageTag,
+	})
 }
 
 // chartSource is a chart's name and repository as Helm wants them: with an OCI registry the whole address is the name.

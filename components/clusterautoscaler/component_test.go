@@ -103,7 +103,8 @@ func TestServiceAccountAndRoleMeet(t *testing.T) {
 func TestPolicyNamesTheCluster(t *testing.T) {
 	policy := installed(t, args()).Get(t, "aws:iam/policy:Policy", "ca-irsa-controller")
 	text, _ := policy.Inputs["policy"].(string)
-	for _, want := range []string{"arn:aws:eks:us-west-2:123456789012:nodegroup/prod/*/*", `"aws:ResourceTag/k8s.io/cluster-autoscaler/prod":"owned"`} {
+	for _, want := range []string{"arn:aws:eks:us-west-2:123456789012:nodegroup/prod/*/*",
+		`"aws:ResourceTag/k8s.io/cluster-autoscaler/prod":"owned"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the policy lacks %s:\n%s", want, text)
 		}
@@ -128,7 +129,8 @@ func TestPodsOutliveNeitherTheirPermissionsNorTheirNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	depends := r.Get(t, chartToken, "ca-chart").RPC.Dependencies
-	for _, want := range []string{"aws:iam/rolePolicyAttachment:RolePolicyAttachment::ca-irsa-controller", "stands-for-the-system-group"} {
+	for _, want := range []string{"aws:iam/rolePolicyAttachment:RolePolicyAttachment::ca-irsa-controller",
+		"stands-for-the-system-group"} {
 		if !slices.ContainsFunc(depends, func(urn string) bool { return strings.HasSuffix(urn, want) }) {
 			t.Errorf("the chart depends on %v, not on %s", depends, want)
 		}
@@ -137,7 +139,8 @@ func TestPodsOutliveNeitherTheirPermissionsNorTheirNodes(t *testing.T) {
 
 func TestEverythingHangsOffTheController(t *testing.T) {
 	r := installed(t, args())
-	for _, child := range []recorder.Resource{r.Get(t, chartToken, "ca-chart"), r.Get(t, "headroom:irsa:Role", "ca-irsa")} {
+	for _, child := range []recorder.Resource{r.Get(t, chartToken, "ca-chart"),
+		r.Get(t, "headroom:irsa:Role", "ca-irsa")} {
 		if !strings.HasSuffix(child.RPC.Parent, "headroom:clusterautoscaler:Controller::ca") {
 			t.Errorf("%s hangs off %s", child.Name, child.RPC.Parent)
 		}
@@ -152,7 +155,8 @@ func TestWrongArgumentsAreRefusedTogetherBeforeAnythingIsRegistered(t *testing.T
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{`Kubernetes "1.29"`, "region", `"price"`, "system group", "issuer", "key=value:NoSchedule", `"mirror.example" is not a URL`} {
+	for _, want := range []string{`Kubernetes "1.29"`, "region", `"price"`, "system group", "issuer",
+		"key=value:NoSchedule", `"mirror.example" is not a URL`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nsays nothing of %s", err, want)
 		}
@@ -214,7 +218,8 @@ func TestTagsGoToTheGroupThatEKSReports(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, tag := range r.Of(tagToken) {
-		if tag.Inputs["autoscalingGroupName"] != "eks-gpu-l4-1234" || under(tag.Inputs, "tag", "propagateAtLaunch") != false {
+		if tag.Inputs["autoscalingGroupName"] != "eks-gpu-l4-1234" ||
+			under(tag.Inputs, "tag", "propagateAtLaunch") != false {
 			t.Errorf("%s: %v", tag.Name, tag.Inputs)
 		}
 		key, _ := under(tag.Inputs, "tag", "key").(string)

@@ -6,8 +6,8 @@ import (
 	"github.com/headroom-eks/headroom/problem"
 )
 
-// Live is a node group as AWS has it, read before the program makes anything. The zero value means it was not found, or could not be
-// read.
+// Live is a node group as AWS has it, read before the program makes anything. The zero value means it was not found, or
+// could not be read.
 type Live struct {
 	Exists            bool
 	Updating          bool // EKS's status of the group is UPDATING
@@ -23,23 +23,26 @@ type Desired struct {
 	Say string
 }
 
-// DesiredSize decides what desired size the program sends for a group that cluster-autoscaler moves. The size is seeded when the group
-// is made and belongs to the scaler from then on (field fault BR-13).
+// DesiredSize decides what desired size the program sends for a group that cluster-autoscaler moves. The size is seeded
+// when the group is made and belongs to the scaler from then on (field fault BR-13).
 //
-// Ignoring changes is not enough on its own. EKS takes minimum, maximum and desired size in one request. When one bound changes and
-// the desired size is ignored, what is sent beside it is the size Pulumi's state remembers, not the live one: a raised minimum is
-// refused half-way through the update, and a raised maximum puts a grown group back to the size of the last refresh. So:
+// Ignoring changes is not enough on its own. EKS takes minimum, maximum and desired size in one request. When one bound
+// changes and the desired size is ignored, what is sent beside it is the size Pulumi's state remembers, not the live
+// one: a raised minimum is refused half-way through the update, and a raised maximum puts a grown group back to the
+// size of the last refresh. So:
 //
 //   - no such group: seed it; there is no old state, the ignore has no effect yet.
 //   - live bounds are the wanted ones: ignore. Nothing is sent, whatever the live size.
 //   - EKS is updating the group: ignore. It widens the bounds meanwhile and takes no other change.
-//   - live bounds differ: do not ignore, and send the live size, or the new minimum where that is higher. The live size is never
-//     lowered: a new maximum below it is refused, since only the owner knows which nodes can go.
+//   - live bounds differ: do not ignore, and send the live size, or the new minimum where that is higher. The live size
+//     is never lowered: a new maximum below it is refused, since only the owner knows which nodes can go.
 //
-// The update after that finds the bounds it wants and ignores again: its state holds what was sent, so it plans nothing.
+// The update after that finds the bounds it wants and ignores again: its state holds what was sent, so it plans
+// nothing.
 //
-// Not guaranteed: the live size may move between this reading and the request, seconds later. And when someone set the live bounds by
-// hand to what the configuration now says, without a refresh, Pulumi still sends them together with the size it remembers.
+// Not guaranteed: the live size may move between this reading and the request, seconds later. And when someone set the
+// live bounds by hand to what the configuration now says, without a refresh, Pulumi still sends them together with the
+// size it remembers.
 func DesiredSize(group string, live Live, want Sizes) (Desired, problem.List) {
 	problems := ValidateSizes(group, want)
 	switch {
@@ -50,17 +53,28 @@ func DesiredSize(group string, live Live, want Sizes) (Desired, problem.List) {
 	case live.Min == want.Min && live.Max == want.Max:
 		return Desired{Size: want.Seed, Ignore: true}, problems
 	case live.Updating:
-		return Desired{Size: want.Seed, Ignore: true, Say: fmt.Sprintf("%s: EKS is updating it; bounds %d..%d are left as they are until that is done",
-			group, live.Min, live.Max)}, problems
+		return Desired{
+			Size:   want.Seed,
+			Ignore: true,
+			Say: fmt.Sprintf("%s: EKS is updating it; bounds %d..%d are left as they are until that is done",
+				group, live.Min, live.Max),
+		}, problems
 	case live.Desired > want.Max:
-		problems.Add(group, "it has %d nodes and maxNodeCount is %d; drain it to %d first, or keep maxNodeCount at %d or more",
+		problems.Add(group, "it has %d nodes and maxNodeCount is %d; drain it to %d first, or keep maxNodeCount at "+
+			"%d or more",
 			live.Desired, want.Max, want.Max, live.Desired)
 		return Desired{}, problems
 	case live.Desired < want.Min:
-		return Desired{Size: want.Min, Say: fmt.Sprintf("%s: desired size goes from %d to %d, because minNodeCount is now %d",
-			group, live.Desired, want.Min, want.Min)}, problems
+		return Desired{
+			Size: want.Min,
+			Say: fmt.Sprintf("%s: desired size goes from %d to %d, because minNodeCount is now %d",
+				group, live.Desired, want.Min, want.Min),
+		}, problems
 	default:
-		return Desired{Size: live.Desired, Say: fmt.Sprintf("%s: bounds go from %d..%d to %d..%d, desired size stays at %d",
-			group, live.Min, live.Max, want.Min, want.Max, live.Desired)}, problems
+		return Desired{
+			Size: live.Desired,
+			Say: fmt.Sprintf("%s: bounds go from %d..%d to %d..%d, desired size stays at %d",
+				group, live.Min, live.Max, want.Min, want.Max, live.Desired),
+		}, problems
 	}
 }

@@ -15,15 +15,56 @@ func TestDesiredSizeOfEachSituation(t *testing.T) {
 		ignore bool
 		say    string // empty: nothing is said
 	}{
-		"a new group is seeded":                           {Live{}, Sizes{Min: 1, Max: 4, Seed: 2}, 2, true, ""},
-		"a group that grew is left alone":                 {Live{Exists: true, Min: 3, Max: 20, Desired: 12}, Sizes{Min: 3, Max: 20, Seed: 3}, 3, true, ""},
-		"a changed nodeCount changes nothing":             {Live{Exists: true, Min: 3, Max: 20, Desired: 12}, Sizes{Min: 3, Max: 20, Seed: 9}, 9, true, ""},
-		"a minimum above the live size raises it":         {Live{Exists: true, Min: 0, Max: 4, Desired: 1}, Sizes{Min: 3, Max: 4, Seed: 3}, 3, false, "from 1 to 3, because minNodeCount is now 3"},
-		"a minimum below the live size keeps it":          {Live{Exists: true, Min: 0, Max: 9, Desired: 7}, Sizes{Min: 3, Max: 9, Seed: 3}, 7, false, "stays at 7"},
-		"a raised maximum keeps the live size":            {Live{Exists: true, Min: 0, Max: 4, Desired: 4}, Sizes{Min: 0, Max: 8}, 4, false, "stays at 4"},
-		"a lowered maximum keeps a live size below it":    {Live{Exists: true, Min: 0, Max: 8, Desired: 4}, Sizes{Min: 0, Max: 4}, 4, false, "stays at 4"},
-		"a group that EKS is updating is left alone":      {Live{Exists: true, Updating: true, Min: 1, Max: 7, Desired: 6}, Sizes{Min: 1, Max: 1, Seed: 1}, 1, true, "EKS is updating it"},
-		"an inflated maximum is planned back when it can": {Live{Exists: true, Min: 1, Max: 7, Desired: 1}, Sizes{Min: 1, Max: 1, Seed: 1}, 1, false, "from 1..7 to 1..1"},
+		"a new group is seeded": {Live{}, Sizes{Min: 1, Max: 4, Seed: 2}, 2, true, ""},
+		"a group that grew is left alone": {Live{
+			Exists:  true,
+			Min:     3,
+			Max:     20,
+			Desired: 12,
+		}, Sizes{Min: 3, Max: 20, Seed: 3}, 3, true, ""},
+		"a changed nodeCount changes nothing": {Live{
+			Exists:  true,
+			Min:     3,
+			Max:     20,
+			Desired: 12,
+		}, Sizes{Min: 3, Max: 20, Seed: 9}, 9, true, ""},
+		"a minimum above the live size raises it": {Live{
+			Exists:  true,
+			Min:     0,
+			Max:     4,
+			Desired: 1,
+		}, Sizes{Min: 3, Max: 4, Seed: 3}, 3, false, "from 1 to 3, because minNodeCount is now 3"},
+		"a minimum below the live size keeps it": {Live{
+			Exists:  true,
+			Min:     0,
+			Max:     9,
+			Desired: 7,
+		}, Sizes{Min: 3, Max: 9, Seed: 3}, 7, false, "stays at 7"},
+		"a raised maximum keeps the live size": {Live{
+			Exists:  true,
+			Min:     0,
+			Max:     4,
+			Desired: 4,
+		}, Sizes{Min: 0, Max: 8}, 4, false, "stays at 4"},
+		"a lowered maximum keeps a live size below it": {Live{
+			Exists:  true,
+			Min:     0,
+			Max:     8,
+			Desired: 4,
+		}, Sizes{Min: 0, Max: 4}, 4, false, "stays at 4"},
+		"a group that EKS is updating is left alone": {Live{
+			Exists:   true,
+			Updating: true,
+			Min:      1,
+			Max:      7,
+			Desired:  6,
+		}, Sizes{Min: 1, Max: 1, Seed: 1}, 1, true, "EKS is updating it"},
+		"an inflated maximum is planned back when it can": {Live{
+			Exists:  true,
+			Min:     1,
+			Max:     7,
+			Desired: 1,
+		}, Sizes{Min: 1, Max: 1, Seed: 1}, 1, false, "from 1..7 to 1..1"},
 	} {
 		got, problems := DesiredSize("gpu-l4", c.live, c.want)
 		if err := problems.Err(); err != nil {
@@ -41,7 +82,8 @@ func TestDesiredSizeOfEachSituation(t *testing.T) {
 
 func TestAMaximumBelowTheLiveSizeIsRefusedBeforeAnythingIsMade(t *testing.T) {
 	_, problems := DesiredSize("gpu-l4", Live{Exists: true, Min: 0, Max: 8, Desired: 6}, Sizes{Min: 0, Max: 4})
-	if err := problems.Err(); err == nil || !strings.Contains(err.Error(), "it has 6 nodes and maxNodeCount is 4; drain it to 4 first") {
+	if err := problems.Err(); err == nil || !strings.Contains(err.Error(), "it has 6 nodes and maxNodeCount is 4; "+
+		"drain it to 4 first") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -49,8 +91,9 @@ func TestAMaximumBelowTheLiveSizeIsRefusedBeforeAnythingIsMade(t *testing.T) {
 // sizes of a group as the engine, the provider and AWS each keep them.
 type sizes struct{ min, max, desired int }
 
-// world is one node group under Pulumi and AWS. The engine resets an ignored input to the old input; the provider then plans from its
-// last known outputs, ignored paths left as they are there, and sends all three sizes when one differs; EKS refuses sizes out of order.
+// world is one node group under Pulumi and AWS. The engine resets an ignored input to the old input; the provider then
+// plans from its last known outputs, ignored paths left as they are there, and sends all three sizes when one differs;
+// EKS refuses sizes out of order.
 type world struct {
 	exists          bool
 	inputs, outputs sizes // Pulumi's state
@@ -96,7 +139,12 @@ func (w *world) up(t *rapid.T, want Sizes) {
 }
 
 func (w *world) changesOnNextUpdate(want Sizes) bool {
-	decision, problems := DesiredSize("group", Live{Exists: true, Min: w.live.min, Max: w.live.max, Desired: w.live.desired}, want)
+	decision, problems := DesiredSize("group", Live{
+		Exists:  true,
+		Min:     w.live.min,
+		Max:     w.live.max,
+		Desired: w.live.desired,
+	}, want)
 	_, _, change := w.plan(want, decision)
 	return change || problems.Err() != nil
 }
@@ -113,7 +161,8 @@ func TestAGroupIsNeverLoweredNeverRefusedAndThenPlansNothing(t *testing.T) {
 				w.live.desired = rapid.IntRange(w.live.min, w.live.max).Draw(t, "desired")
 			case "bounds": // a person
 				want = genSizes(t, 1)
-				if want.Min == w.live.min && want.Max == w.live.max && (w.outputs.min != w.live.min || w.outputs.max != w.live.max) {
+				if want.Min == w.live.min && want.Max == w.live.max &&
+					(w.outputs.min != w.live.min || w.outputs.max != w.live.max) {
 					w.refresh() // the limit that DesiredSize documents
 				}
 				w.up(t, want)

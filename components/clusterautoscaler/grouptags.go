@@ -14,8 +14,8 @@ const groupTagsType = "headroom:clusterautoscaler:GroupTags"
 
 // GroupTagsArgs of one managed node group.
 type GroupTagsArgs struct {
-	// AsgName is the Auto Scaling group that the node group reports. EKS copies neither tags nor labels nor taints to it
-	// (field faults BR-01, BR-04).
+	// AsgName is the Auto Scaling group that the node group reports. EKS copies neither tags nor labels nor taints to
+	// it (field faults BR-01, BR-04).
 	AsgName pulumi.StringInput
 	// Template of the group's nodes.
 	Template Template
@@ -27,7 +27,8 @@ type GroupTags struct {
 }
 
 // NewGroupTags tags one group.
-func NewGroupTags(ctx *pulumi.Context, name string, args *GroupTagsArgs, opts ...pulumi.ResourceOption) (*GroupTags, error) {
+func NewGroupTags(ctx *pulumi.Context, name string, args *GroupTagsArgs, opts ...pulumi.ResourceOption) (*GroupTags,
+	error) {
 	if args == nil || args.AsgName == nil {
 		return nil, fmt.Errorf("group tags %q: the node group's Auto Scaling group is needed", name)
 	}
@@ -35,7 +36,8 @@ func NewGroupTags(ctx *pulumi.Context, name string, args *GroupTagsArgs, opts ..
 		return nil, err
 	}
 	c := &GroupTags{}
-	if err := ctx.RegisterComponentResourceV2(groupTagsType, name, pulumi.Map{"asgName": args.AsgName}, c, opts...); err != nil {
+	if err := ctx.RegisterComponentResourceV2(groupTagsType, name, pulumi.Map{"asgName": args.AsgName}, c,
+		opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 	asg := args.AsgName.ToStringOutput().ApplyT(func(asg string) (string, error) {

@@ -13,8 +13,8 @@ import (
 // maxName leaves room in the role's name, which is this name, "-irsa-role" and Pulumi's suffix.
 const maxName = 64 - 8 - len("-irsa-role")
 
-// Validate reports everything wrong with the arguments that is known before the first resource, so that a program can ask for the
-// problems of all its components at once.
+// Validate reports everything wrong with the arguments that is known before the first resource, so that a program can
+// ask for the problems of all its components at once.
 func Validate(path string, args *Args) (problems problem.List) {
 	if args == nil {
 		problems.Add(path, "no arguments were given")
@@ -27,7 +27,8 @@ func Validate(path string, args *Args) (problems problem.List) {
 		empty bool
 	}{
 		{"partition", args.Partition == ""}, {"region", args.Region == ""}, {"account id", args.AccountID == ""},
-		{"cluster name", args.ClusterName == nil}, {"OIDC provider", args.OIDCProviderArn == nil}, {"issuer", args.Issuer == nil},
+		{"cluster name", args.ClusterName == nil}, {"OIDC provider", args.OIDCProviderArn == nil},
+		{"issuer", args.Issuer == nil},
 	} {
 		if missing.empty {
 			problems.Add(path+" "+missing.name, "it is empty; pass what the cluster and the account say")
@@ -44,11 +45,13 @@ func Validate(path string, args *Args) (problems problem.List) {
 		}
 	}
 	if args.System.Nodes < 1 {
-		problems.Add(path+" system group", "%d nodes leave no place for the controller; it needs at least one", args.System.Nodes)
+		problems.Add(path+" system group", "%d nodes leave no place for the controller; it needs at least one",
+			args.System.Nodes)
 	}
 	problems.Join("", pool.ValidateTaints(path+" system group taints", args.System.Taints))
 	if args.Repository != "" && !strings.Contains(args.Repository, "://") {
-		problems.Add(path+" repository", "%q is not a URL; write it with its scheme, https:// or oci://", args.Repository)
+		problems.Add(path+" repository", "%q is not a URL; write it with its scheme, https:// or oci://",
+			args.Repository)
 	}
 	return problems
 }
@@ -56,9 +59,16 @@ func Validate(path string, args *Args) (problems problem.List) {
 // settings of valid arguments, all but what the cluster and the role answer.
 func (args *Args) settings(release Release) settings {
 	s := settings{
-		Kubernetes: args.KubernetesVersion, Region: args.Region, Release: release, ImageRepository: args.ImageRepository,
-		Expander: args.Expander, StartupTaints: slices.Clone(args.StartupTaints), DRA: args.DRA,
-		SystemPool: args.System.Pool, SystemTaints: args.System.Taints, SystemNodes: args.System.Nodes,
+		Kubernetes:      args.KubernetesVersion,
+		Region:          args.Region,
+		Release:         release,
+		ImageRepository: args.ImageRepository,
+		Expander:        args.Expander,
+		StartupTaints:   slices.Clone(args.StartupTaints),
+		DRA:             args.DRA,
+		SystemPool:      args.System.Pool,
+		SystemTaints:    args.System.Taints,
+		SystemNodes:     args.System.Nodes,
 	}
 	if s.Expander == "" {
 		s.Expander = defaultExpander

@@ -9,7 +9,12 @@ import (
 )
 
 func document() iampolicy.Document {
-	return permissions(scope{Partition: "aws-us-gov", Region: "us-gov-west-1", AccountID: "123456789012", Cluster: "prod"})
+	return permissions(scope{
+		Partition: "aws-us-gov",
+		Region:    "us-gov-west-1",
+		AccountID: "123456789012",
+		Cluster:   "prod",
+	})
 }
 
 // Field fault BR-05.
@@ -17,7 +22,8 @@ func TestReadsCarryNoCondition(t *testing.T) {
 	reads := 0
 	for _, s := range document().Statement {
 		for _, action := range s.Action {
-			if _, verb, _ := strings.Cut(action, ":"); !strings.HasPrefix(verb, "Describe") && !strings.HasPrefix(verb, "Get") {
+			if _, verb, _ := strings.Cut(action, ":"); !strings.HasPrefix(verb, "Describe") &&
+				!strings.HasPrefix(verb, "Get") {
 				continue
 			}
 			reads++
@@ -54,7 +60,8 @@ func TestWritesAreTiedToTheGroupsOfThisCluster(t *testing.T) {
 	writes := 0
 	for _, s := range document().Statement {
 		for _, action := range s.Action {
-			if action != "autoscaling:SetDesiredCapacity" && action != "autoscaling:TerminateInstanceInAutoScalingGroup" {
+			if action != "autoscaling:SetDesiredCapacity" &&
+				action != "autoscaling:TerminateInstanceInAutoScalingGroup" {
 				continue
 			}
 			writes++
@@ -73,11 +80,15 @@ func TestWritesAreTiedToTheGroupsOfThisCluster(t *testing.T) {
 }
 
 func TestNothingElseIsWritten(t *testing.T) {
-	allowed := map[string]bool{"autoscaling:SetDesiredCapacity": true, "autoscaling:TerminateInstanceInAutoScalingGroup": true}
+	allowed := map[string]bool{
+		"autoscaling:SetDesiredCapacity":                  true,
+		"autoscaling:TerminateInstanceInAutoScalingGroup": true,
+	}
 	for _, s := range document().Statement {
 		for _, action := range s.Action {
 			_, verb, _ := strings.Cut(action, ":")
-			if strings.Contains(action, "*") || !strings.HasPrefix(verb, "Describe") && !strings.HasPrefix(verb, "Get") && !allowed[action] {
+			if strings.Contains(action, "*") || !strings.HasPrefix(verb, "Describe") &&
+				!strings.HasPrefix(verb, "Get") && !allowed[action] {
 				t.Errorf("%s is allowed", action)
 			}
 		}
@@ -85,7 +96,12 @@ func TestNothingElseIsWritten(t *testing.T) {
 }
 
 func TestPolicyFitsItsLimitWithTheLongestClusterName(t *testing.T) {
-	long := scope{Partition: "aws-us-gov", Region: "ap-southeast-4", AccountID: "123456789012", Cluster: strings.Repeat("c", 100)}
+	long := scope{
+		Partition: "aws-us-gov",
+		Region:    "ap-southeast-4",
+		AccountID: "123456789012",
+		Cluster:   strings.Repeat("c", 100),
+	}
 	if _, err := policyJSON(long); err != nil {
 		t.Error(err)
 	}
@@ -95,7 +111,8 @@ func TestPolicyFitsItsLimitWithTheLongestClusterName(t *testing.T) {
 func TestPolicyWithAnEmptyNameInItIsRefused(t *testing.T) {
 	full := scope{Partition: "aws", Region: "us-west-2", AccountID: "123456789012", Cluster: "prod"}
 	for _, empty := range []func(*scope){
-		func(s *scope) { s.Partition = "" }, func(s *scope) { s.Region = "" }, func(s *scope) { s.AccountID = "" }, func(s *scope) { s.Cluster = "" },
+		func(s *scope) { s.Partition = "" }, func(s *scope) { s.Region = "" }, func(s *scope) { s.AccountID = "" },
+		func(s *scope) { s.Cluster = "" },
 	} {
 		s := full
 		empty(&s)

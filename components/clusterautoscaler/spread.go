@@ -23,7 +23,8 @@ func ValidateSizes(path string, s Sizes) (problems problem.List) {
 	if s.Min > s.Max {
 		problems.Add(path, "minNodeCount %d exceeds maxNodeCount %d; lower it or raise the maximum", s.Min, s.Max)
 	} else if s.Seed < s.Min || s.Seed > s.Max {
-		problems.Add(path, "nodeCount %d lies outside minNodeCount %d and maxNodeCount %d; move it between them", s.Seed, s.Min, s.Max)
+		problems.Add(path, "nodeCount %d lies outside minNodeCount %d and maxNodeCount %d; move it between them",
+			s.Seed, s.Min, s.Max)
 	}
 	return problems
 }
@@ -34,8 +35,9 @@ type ZoneShare struct {
 	Sizes
 }
 
-// PerZone splits a pool's sizes over one group for each zone. The sums are the pool's own; zones come back sorted, and those first in
-// the alphabet get what does not divide. The same zones and sizes always give the same shares; another set of zones moves shares.
+// PerZone splits a pool's sizes over one group for each zone. The sums are the pool's own; zones come back sorted, and
+// those first in the alphabet get what does not divide. The same zones and sizes always give the same shares; another
+// set of zones moves shares.
 func PerZone(path string, zones []string, total Sizes) ([]ZoneShare, problem.List) {
 	problems := ValidateSizes(path, total)
 	sorted := slices.Compact(slices.Sorted(slices.Values(zones)))
@@ -45,7 +47,8 @@ func PerZone(path string, zones []string, total Sizes) ([]ZoneShare, problem.Lis
 	if len(sorted) == 0 || sorted[0] == "" {
 		problems.Add(path+" zones", "%q names no zones; name the zones to spread over", zones)
 	} else if total.Max < len(sorted) {
-		problems.Add(path, "maxNodeCount %d leaves no node for some of its %d zones, and EKS refuses a group with a maximum of 0; "+
+		problems.Add(path, "maxNodeCount %d leaves no node for some of its %d zones, and EKS refuses a group with a "+
+			"maximum of 0; "+
 			"raise it, name fewer zones, or do not spread per zone", total.Max, len(sorted))
 	}
 	if problems.Err() != nil {

@@ -45,7 +45,8 @@ func TestSplitKeepsTheTotalsAndEveryShareIsAGroup(t *testing.T) {
 
 func TestSplitDoesNotDependOnTheOrderOfZones(t *testing.T) {
 	want := []ZoneShare{{"us-west-2a", Sizes{1, 3, 2}}, {"us-west-2b", Sizes{1, 2, 1}}, {"us-west-2c", Sizes{0, 2, 1}}}
-	for _, zones := range [][]string{{"us-west-2a", "us-west-2b", "us-west-2c"}, {"us-west-2c", "us-west-2a", "us-west-2b"}} {
+	for _, zones := range [][]string{{"us-west-2a", "us-west-2b", "us-west-2c"},
+		{"us-west-2c", "us-west-2a", "us-west-2b"}} {
 		before := slices.Clone(zones)
 		got, problems := PerZone("pool", zones, Sizes{Min: 2, Max: 7, Seed: 4})
 		if err := problems.Err(); err != nil {
@@ -67,9 +68,14 @@ func TestSizesThatContradictAreRefusedWithBothNumbers(t *testing.T) {
 		sizes   Sizes
 		refusal string
 	}{
-		"min above max":      {allZones[:1], Sizes{Min: 3, Max: 2, Seed: 3}, "minNodeCount 3 exceeds maxNodeCount 2"},
-		"seed below min":     {allZones[:1], Sizes{Min: 2, Max: 10, Seed: 1}, "nodeCount 1 lies outside minNodeCount 2 and maxNodeCount 10"},
-		"seed above max":     {allZones[:1], Sizes{Max: 3, Seed: 5}, "nodeCount 5 lies outside minNodeCount 0 and maxNodeCount 3"},
+		"min above max": {allZones[:1], Sizes{Min: 3, Max: 2, Seed: 3}, "minNodeCount 3 exceeds maxNodeCount 2"},
+		"seed below min": {allZones[:1], Sizes{
+			Min:  2,
+			Max:  10,
+			Seed: 1,
+		}, "nodeCount 1 lies outside minNodeCount 2 and maxNodeCount 10"},
+		"seed above max": {allZones[:1], Sizes{Max: 3, Seed: 5}, "nodeCount 5 lies outside minNodeCount 0 and " +
+			"maxNodeCount 3"},
 		"negative":           {allZones[:1], Sizes{Min: -1, Max: 3}, "minNodeCount -1 is below 0"},
 		"no maximum":         {allZones[:1], Sizes{}, "maxNodeCount 0 is below 1"},
 		"fewer than zones":   {allZones[:3], Sizes{Max: 2}, "maxNodeCount 2 leaves no node for some of its 3 zones"},

@@ -28,8 +28,8 @@ const (
 	maxTagKey     = 128
 	maxTagValue   = 256
 	maxLabelValue = 63 // of a Kubernetes label
-	// eksTags are those EKS adds on its own: eks:cluster-name, eks:nodegroup-name, kubernetes.io/cluster/<cluster> and the two
-	// discovery tags.
+	// eksTags are those EKS adds on its own: eks:cluster-name, eks:nodegroup-name, kubernetes.io/cluster/<cluster> and
+	// the two discovery tags.
 	eksTags = 5
 )
 
@@ -57,8 +57,8 @@ func TemplateTags(t Template) map[string]string {
 	return tags
 }
 
-// pluginGPUs are the nvidia.com/gpu a node registers. Nodes of a DRA group register none, though cluster-autoscaler would take their
-// number from the instance type and wake the group for pods that can never run there.
+// pluginGPUs are the nvidia.com/gpu a node registers. Nodes of a DRA group register none, though cluster-autoscaler
+// would take their number from the instance type and wake the group for pods that can never run there.
 func (t Template) pluginGPUs() int {
 	if t.DeviceMode == pool.DRA {
 		return 0
@@ -66,16 +66,17 @@ func (t Template) pluginGPUs() int {
 	return t.GPUs
 }
 
-// ephemeralGiB is what pods can have of a root volume: the kubelet evicts when a tenth is left, and EKS's AMIs reserve 1 GiB.
-// Cluster-autoscaler takes the tag as allocatable. https://awslabs.github.io/amazon-eks-ami/nodeadm/
+// ephemeralGiB is what pods can have of a root volume: the kubelet evicts when a tenth is left, and EKS's AMIs reserve
+// 1 GiB. Cluster-autoscaler takes the tag as allocatable. https://awslabs.github.io/amazon-eks-ami/nodeadm/
 func ephemeralGiB(diskGiB int) int { return max(0, diskGiB*9/10-1) }
 
-// Accelerator is the value of pool.AcceleratorLabel for a shape: what the nodes of a group whose pods use the device plugin carry,
-// for example "nvidia-l4". Empty for a group that must not carry the label.
+// Accelerator is the value of pool.AcceleratorLabel for a shape: what the nodes of a group whose pods use the device
+// plugin carry, for example "nvidia-l4". Empty for a group that must not carry the label.
 //
-// Cluster-autoscaler holds a node with the label for unready until it registers nvidia.com/gpu. With the device plugin that keeps
-// it from adding a second node meanwhile (field fault BR-06). A DRA node never registers one: with the label it would stay unready
-// for ever, and enough unready nodes stop all scaling. The exception for DRA in the autoscaler exists for GCE alone, see
+// Cluster-autoscaler holds a node with the label for unready until it registers nvidia.com/gpu. With the device plugin
+// that keeps it from adding a second node meanwhile (field fault BR-06). A DRA node never registers one: with the label
+// it would stay unready for ever, and enough unready nodes stop all scaling. The exception for DRA in the autoscaler
+// exists for GCE alone, see
 // https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/processors/customresources/gpu_processor.go
 func Accelerator(mode pool.DeviceMode, shape pool.Shape) string {
 	if shape.GPUs == 0 || mode == pool.DRA {
@@ -95,7 +96,8 @@ func acceleratorValue(model string) string {
 	return strings.TrimRight(value[:min(len(value), maxLabelValue)], "-")
 }
 
-// ValidateTemplate reports what AWS would refuse as tags, what tags cannot say, and an accelerator label in the wrong place.
+// ValidateTemplate reports what AWS would refuse as tags, what tags cannot say, and an accelerator label in the wrong
+// place.
 func ValidateTemplate(path string, t Template) problem.List {
 	problems := pool.ValidateTaints(path+" taints", t.Taints)
 	keys := map[string]bool{}
@@ -113,7 +115,8 @@ func ValidateTemplate(path string, t Template) problem.List {
 
 	tags := TemplateTags(t)
 	if room := maxTags - eksTags; len(tags) > room {
-		problems.Add(path, "its labels, taints and resources make %d tags, and an Auto Scaling group has room for %d beside the %d of EKS; "+
+		problems.Add(path, "its labels, taints and resources make %d tags, and an Auto Scaling group has room for %d "+
+			"beside the %d of EKS; "+
 			"remove labels or taints", len(tags), room, eksTags)
 	}
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
@@ -136,9 +139,11 @@ func (t Template) accelerator(path string) (problems problem.List) {
 	case t.GPUs == 0 && found:
 		problems.Add(at, "the group has no GPUs; remove the label, its nodes would stay unready for cluster-autoscaler")
 	case t.GPUs > 0 && t.DeviceMode == pool.DRA && found:
-		problems.Add(at, "nodes of a DRA group never register %s and would stay unready for cluster-autoscaler; remove the label", pool.GPUResource)
+		problems.Add(at, "nodes of a DRA group never register %s and would stay unready for cluster-autoscaler; "+
+			"remove the label", pool.GPUResource)
 	case t.GPUs > 0 && t.DeviceMode != pool.DRA && value == "":
-		problems.Add(at, "the group has GPUs; set the label, for example to %q, or each pod brings two nodes", "nvidia-l4")
+		problems.Add(at, "the group has GPUs; set the label, for example to %q, or each pod brings two nodes",
+			"nvidia-l4")
 	}
 	return problems
 }

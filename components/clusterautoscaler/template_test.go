@@ -12,7 +12,11 @@ import (
 
 func gpuTemplate() Template {
 	return Template{
-		Labels:     map[string]string{"headroom/pool": "gpu-l4", "example.com/tier": "a", pool.AcceleratorLabel: "nvidia-l4"},
+		Labels: map[string]string{
+			"headroom/pool":       "gpu-l4",
+			"example.com/tier":    "a",
+			pool.AcceleratorLabel: "nvidia-l4",
+		},
 		Taints:     []pool.Taint{pool.GPUTaint, {Key: "example.com/dedicated", Effect: pool.NoExecute}},
 		DeviceMode: pool.Plugin,
 		GPUs:       4,
@@ -38,10 +42,15 @@ func TestTemplateTagsSayWhatTheNodeGroupSays(t *testing.T) {
 
 // Field fault BR-03: strip the prefixes, and the pool's own labels and taints remain, byte for byte.
 func TestStrippedTagsAreTheLabelsAndTaintsThemselves(t *testing.T) {
-	name := rapid.StringMatching(`([a-z0-9]{1,10}(-[a-z0-9]{1,5})?(\.[a-z0-9]{1,9}){0,2}/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,20}[A-Za-z0-9])?`)
+	name := rapid.StringMatching(
+		`([a-z0-9]{1,10}(-[a-z0-9]{1,5})?(\.[a-z0-9]{1,9}){0,2}/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,20}[A-Za-z0-9])?`)
 	value := rapid.StringMatching(`([A-Za-z0-9]([A-Za-z0-9._-]{0,20}[A-Za-z0-9])?)?`)
 	taint := rapid.Custom(func(t *rapid.T) pool.Taint {
-		return pool.Taint{Key: name.Draw(t, "key"), Value: value.Draw(t, "value"), Effect: rapid.SampledFrom(pool.Effects).Draw(t, "effect")}
+		return pool.Taint{
+			Key:    name.Draw(t, "key"),
+			Value:  value.Draw(t, "value"),
+			Effect: rapid.SampledFrom(pool.Effects).Draw(t, "effect"),
+		}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		template := Template{
@@ -101,12 +110,14 @@ func TestAcceleratorLabelIsAskedOfPluginGroupsAlone(t *testing.T) {
 		shape pool.Shape
 		want  string
 	}{
-		"plugin":                {pool.Plugin, l4, "nvidia-l4"},
-		"DRA":                   {pool.DRA, l4, ""},
-		"no GPUs":               {"", pool.Shape{}, ""},
-		"model with blanks":     {pool.Plugin, pool.Shape{GPUs: 8, GPUModel: "RTX PRO Server 6000 "}, "nvidia-rtx-pro-server-6000"},
-		"model nobody gave":     {pool.Plugin, pool.Shape{GPUs: 8}, "nvidia"},
-		"model longer than any": {pool.Plugin, pool.Shape{GPUs: 8, GPUModel: strings.Repeat("x", 99)}, "nvidia-" + strings.Repeat("x", 56)},
+		"plugin":  {pool.Plugin, l4, "nvidia-l4"},
+		"DRA":     {pool.DRA, l4, ""},
+		"no GPUs": {"", pool.Shape{}, ""},
+		"model with blanks": {pool.Plugin, pool.Shape{GPUs: 8, GPUModel: "RTX PRO Server 6000 "},
+			"nvidia-rtx-pro-server-6000"},
+		"model nobody gave": {pool.Plugin, pool.Shape{GPUs: 8}, "nvidia"},
+		"model longer than any": {pool.Plugin, pool.Shape{GPUs: 8, GPUModel: strings.Repeat("x", 99)}, "nvidia-" +
+			strings.Repeat("x", 56)},
 	} {
 		if got := Accelerator(c.mode, c.shape); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
@@ -119,21 +130,30 @@ func TestWhatTagsCannotSayIsRefused(t *testing.T) {
 		change  func(*Template)
 		refusal string // empty: accepted
 	}{
-		"as it is":               {func(*Template) {}, ""},
-		"GPUs without the label": {func(x *Template) { delete(x.Labels, pool.AcceleratorLabel) }, "each pod brings two nodes"},
-		"an empty label":         {func(x *Template) { x.Labels[pool.AcceleratorLabel] = "" }, "each pod brings two nodes"},
+		"as it is": {func(*Template) {}, ""},
+		"GPUs without the label": {func(x *Template) { delete(x.Labels, pool.AcceleratorLabel) },
+			"each pod brings two nodes"},
+		"an empty label": {func(x *Template) { x.Labels[pool.AcceleratorLabel] = "" },
+			"each pod brings two nodes"},
 		"the label without GPUs": {func(x *Template) { x.GPUs = 0 }, "has no GPUs"},
 		"the label with DRA":     {func(x *Template) { x.DeviceMode = pool.DRA }, "never register nvidia.com/gpu"},
-		"DRA without the label":  {func(x *Template) { x.DeviceMode = pool.DRA; delete(x.Labels, pool.AcceleratorLabel) }, ""},
+		"DRA without the label": {func(x *Template) {
+			x.DeviceMode = pool.DRA
+			delete(x.Labels,
+				pool.AcceleratorLabel)
+		}, ""},
 		"one key with two effects": {func(x *Template) {
 			x.Taints = append(x.Taints, pool.Taint{Key: "nvidia.com/gpu", Effect: pool.NoExecute})
 		}, "two effects"},
-		"an EKS effect":      {func(x *Template) { x.Taints[0].Effect = "NO_SCHEDULE" }, "effect \"NO_SCHEDULE\" is unknown"},
-		"no disk":            {func(x *Template) { x.DiskGiB = 0 }, "leave nothing for pods"},
-		"longest label key":  {func(x *Template) { x.Labels[strings.Repeat("k", 128-len(labelPrefix))] = "v" }, ""},
-		"longer label key":   {func(x *Template) { x.Labels[strings.Repeat("k", 129-len(labelPrefix))] = "v" }, "has 129 characters, AWS allows 128; shorten the label's or taint's key by 1"},
-		"longest value":      {func(x *Template) { x.Labels["k"] = strings.Repeat("v", 256) }, ""},
-		"longer value":       {func(x *Template) { x.Labels["k"] = strings.Repeat("v", 257) }, "the value has 257 characters"},
+		"an EKS effect": {func(x *Template) { x.Taints[0].Effect = "NO_SCHEDULE" },
+			"effect \"NO_SCHEDULE\" is unknown"},
+		"no disk":           {func(x *Template) { x.DiskGiB = 0 }, "leave nothing for pods"},
+		"longest label key": {func(x *Template) { x.Labels[strings.Repeat("k", 128-len(labelPrefix))] = "v" }, ""},
+		"longer label key": {func(x *Template) { x.Labels[strings.Repeat("k", 129-len(labelPrefix))] = "v" },
+			"has 129 characters, AWS allows 128; shorten the label's or taint's key by 1"},
+		"longest value": {func(x *Template) { x.Labels["k"] = strings.Repeat("v", 256) }, ""},
+		"longer value": {func(x *Template) { x.Labels["k"] = strings.Repeat("v", 257) },
+			"the value has 257 characters"},
 		"as many as fit":     {fill(45), ""},
 		"one more than fits": {fill(46), "make 46 tags"},
 	} {

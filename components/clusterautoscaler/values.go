@@ -19,7 +19,8 @@ const (
 	defaultSystemPool = "system"
 )
 
-// expanders that need nothing but their name. https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
+// expanders that need nothing but their name.
+// https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
 var expanders = []string{"least-nodes", "least-waste", "most-pods", "random"}
 
 // maxReplicas: one works, one waits for the lease.
@@ -39,7 +40,8 @@ type settings struct {
 	SystemNodes        int
 }
 
-// chartValues of a release. Keys and types are held against testdata/values.schema.json, since the chart cannot be rendered offline.
+// chartValues of a release. Keys and types are held against testdata/values.schema.json, since the chart cannot be
+// rendered offline.
 func chartValues(s settings) map[string]any {
 	image := map[string]any{"tag": s.Release.Image}
 	if s.ImageRepository != "" {
@@ -83,8 +85,8 @@ func chartValues(s settings) map[string]any {
 // readsDRA tells whether the release lists and watches resource.k8s.io.
 func (s settings) readsDRA() bool { return s.DRA || !older(minor(s.Kubernetes), draLockedOn) }
 
-// additionalRules of the ClusterRole. The chart of the table has this rule already; granted twice it does no harm, and a missing one
-// stops the autoscaler behind a healthy pod (field fault BR-08).
+// additionalRules of the ClusterRole. The chart of the table has this rule already; granted twice it does no harm, and
+// a missing one stops the autoscaler behind a healthy pod (field fault BR-08).
 func additionalRules(s settings) []any {
 	if !s.readsDRA() {
 		return []any{}
@@ -96,14 +98,16 @@ func additionalRules(s settings) []any {
 	}}
 }
 
-// extraArgs are the flags. The chart drops what follows the first "_" of a key, which lets a flag be given more than once.
+// extraArgs are the flags. The chart drops what follows the first "_" of a key, which lets a flag be given more than
+// once.
 // https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#what-are-the-parameters-to-ca
 func extraArgs(s settings) map[string]any {
 	args := map[string]any{
 		"expander": s.Expander,
-		// The groups of one pool, one for each zone, are grown evenly. They are told by the pool's label alone: the built-in
-		// comparison holds a group at zero and a group with nodes for different, and every launch template too.
-		// https://github.com/kubernetes/autoscaler/issues/7513, https://github.com/awsdocs/amazon-eks-user-guide/issues/411
+		// The groups of one pool, one for each zone, are grown evenly. They are told by the pool's label alone: the
+		// built-in comparison holds a group at zero and a group with nodes for different, and every launch template
+		// too. https://github.com/kubernetes/autoscaler/issues/7513,
+		// https://github.com/awsdocs/amazon-eks-user-guide/issues/411
 		"balance-similar-node-groups": true,
 		"balancing-label":             pool.PoolLabel,
 		// A stray kube-system pod does not keep a GPU node; the system group is not this scaler's to shrink.
@@ -136,5 +140,6 @@ func expanderProblem(expander string) string {
 	if slices.Contains(expanders, expander) {
 		return ""
 	}
-	return fmt.Sprintf("%q is not an expander that works on its own; use one of %s", expander, strings.Join(expanders, ", "))
+	return fmt.Sprintf("%q is not an expander that works on its own; use one of %s", expander,
+		strings.Join(expanders, ", "))
 }

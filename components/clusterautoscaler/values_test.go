@@ -15,11 +15,22 @@ import (
 
 func fullSettings() settings {
 	return settings{
-		Kubernetes: "1.36", Region: "us-west-2", Cluster: "prod", RoleArn: "arn:aws:iam::123456789012:role/ca",
-		Release: releases["1.36"], ImageRepository: "mirror.example/cluster-autoscaler", Expander: "least-waste",
-		StartupTaints: []string{"node.cilium.io/agent-not-ready", "example.com/not_ready"}, DRA: true,
-		SystemPool: "system", SystemNodes: 2,
-		SystemTaints: []pool.Taint{{Key: "CriticalAddonsOnly", Value: "true", Effect: pool.NoSchedule}, {Key: "bare", Effect: pool.NoExecute}},
+		Kubernetes:      "1.36",
+		Region:          "us-west-2",
+		Cluster:         "prod",
+		RoleArn:         "arn:aws:iam::123456789012:role/ca",
+		Release:         releases["1.36"],
+		ImageRepository: "mirror.example/cluster-autoscaler",
+		Expander:        "least-waste",
+		StartupTaints:   []string{"node.cilium.io/agent-not-ready", "example.com/not_ready"},
+		DRA:             true,
+		SystemPool:      "system",
+		SystemNodes:     2,
+		SystemTaints: []pool.Taint{{
+			Key:    "CriticalAddonsOnly",
+			Value:  "true",
+			Effect: pool.NoSchedule,
+		}, {Key: "bare", Effect: pool.NoExecute}},
 	}
 }
 
@@ -88,10 +99,16 @@ func TestEveryValueExistsInTheChartWithItsType(t *testing.T) {
 func TestTheSchemaRefusesWhatTheChartDoesNotKnow(t *testing.T) {
 	schema := valuesSchema(t)
 	for name, change := range map[string]func(map[string]any){
-		"misspelt key":         func(v map[string]any) { v["awsregion"] = "us-west-2" },
-		"misspelt flag":        func(v map[string]any) { at(v, "extraArgs").(map[string]any)["balance-similar-nodegroups"] = true },
-		"number as text":       func(v map[string]any) { v["replicaCount"] = "2" },
-		"annotation elsewhere": func(v map[string]any) { at(v, "rbac").(map[string]any)["annotation"] = map[string]any{} },
+		"misspelt key": func(v map[string]any) { v["awsregion"] = "us-west-2" },
+		"misspelt flag": func(v map[string]any) {
+			at(v,
+				"extraArgs").(map[string]any)["balance-similar-nodegroups"] = true
+		},
+		"number as text": func(v map[string]any) { v["replicaCount"] = "2" },
+		"annotation elsewhere": func(v map[string]any) {
+			at(v,
+				"rbac").(map[string]any)["annotation"] = map[string]any{}
+		},
 	} {
 		values := asJSON(t, chartValues(fullSettings()))
 		change(values)
@@ -113,7 +130,8 @@ func TestValuesNameTheStackAndItsRole(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ want, got any }{
-		{map[string]any{"eks.amazonaws.com/role-arn": "arn:aws:iam::123456789012:role/ca"}, at(values, "rbac", "serviceAccount", "annotations")},
+		{map[string]any{"eks.amazonaws.com/role-arn": "arn:aws:iam::123456789012:role/ca"},
+			at(values, "rbac", "serviceAccount", "annotations")},
 		{map[string]any{"headroom/pool": "system"}, values["nodeSelector"]},
 		{[]any{
 			map[string]any{"key": "CriticalAddonsOnly", "operator": "Equal", "value": "true", "effect": "NoSchedule"},

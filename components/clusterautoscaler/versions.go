@@ -10,24 +10,26 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// Release is a chart and the image it runs. They are only ever chosen together: a new image under an old chart lacks permissions,
-// stays healthy and does nothing (field fault BR-08).
+// Release is a chart and the image it runs. They are only ever chosen together: a new image under an old chart lacks
+// permissions, stays healthy and does nothing (field fault BR-08).
 type Release struct {
 	Chart string // version of the chart, for example "9.59.0"
 	Image string // tag of the image, for example "v1.36.1"
 }
 
-// releases by Kubernetes minor version. The image follows the cluster's minor version, as the project asks; the chart is the newest
-// one whose values were read (app 1.35.0, https://github.com/kubermatic/kubermatic/pull/16253). A chart newer than its image is
-// harmless, its permissions are a superset; the other way round is not.
+// releases by Kubernetes minor version. The image follows the cluster's minor version, as the project asks; the chart
+// is the newest one whose values were read (app 1.35.0, https://github.com/kubermatic/kubermatic/pull/16253). A chart
+// newer than its image is harmless, its permissions are a superset; the other way round is not.
 var releases = map[string]Release{
-	"1.34": {Chart: "9.59.0", Image: "v1.34.4"}, // https://github.com/aws-ia/terraform-aws-eks-blueprints-addons/pull/516
+	// https://github.com/aws-ia/terraform-aws-eks-blueprints-addons/pull/516
+	"1.34": {Chart: "9.59.0", Image: "v1.34.4"},
 	"1.35": {Chart: "9.59.0", Image: "v1.35.1"}, // the same
 	"1.36": {Chart: "9.59.0", Image: "v1.36.1"}, // https://github.com/kubernetes/autoscaler/pull/10169
 }
 
-// draLockedOn is the first minor version whose image always handles Dynamic Resource Allocation. It ends at once when it is told not
-// to, and it needs to read resource.k8s.io whether a pool uses DRA or not. https://github.com/kubernetes/autoscaler/pull/10278
+// draLockedOn is the first minor version whose image always handles Dynamic Resource Allocation. It ends at once when
+// it is told not to, and it needs to read resource.k8s.io whether a pool uses DRA or not.
+// https://github.com/kubernetes/autoscaler/pull/10278
 const draLockedOn = "1.35"
 
 // minor of a Kubernetes version: "1.36" of "1.36", "1.36.3" or "v1.36.1". Empty when it is not a version.
@@ -37,14 +39,16 @@ func minor(version string) string {
 
 func older(a, b string) bool { return semver.Compare("v"+a, "v"+b) < 0 }
 
-// ReleaseFor is the release for a cluster's Kubernetes version ("1.36" or "1.36.3"). Override replaces chart and image, both or
-// neither; its zero value overrides nothing. A version that is not in the table is refused, nothing near it is taken instead.
+// ReleaseFor is the release for a cluster's Kubernetes version ("1.36" or "1.36.3"). Override replaces chart and image,
+// both or neither; its zero value overrides nothing. A version that is not in the table is refused, nothing near it is
+// taken instead.
 func ReleaseFor(path, kubernetes string, override Release) (Release, problem.List) {
 	var problems problem.List
 	m := minor(kubernetes)
 	known, found := releases[m]
 	if !found {
-		problems.Add(path, "no cluster-autoscaler release is known for Kubernetes %q; use one of %s, or add a tried row to the table of releases",
+		problems.Add(path, "no cluster-autoscaler release is known for Kubernetes %q; use one of %s, or add a tried "+
+			"row to the table of releases",
 			kubernetes, strings.Join(slices.Sorted(maps.Keys(releases)), ", "))
 		return Release{}, problems
 	}
@@ -53,18 +57,21 @@ func ReleaseFor(path, kubernetes string, override Release) (Release, problem.Lis
 	}
 	at := path + " release"
 	if override.Chart == "" || override.Image == "" {
-		problems.Add(at, "chart %q and image %q must be given together; an image under another chart's permissions runs and does nothing",
+		problems.Add(at, "chart %q and image %q must be given together; an image under another chart's permissions "+
+			"runs and does nothing",
 			override.Chart, override.Image)
 		return Release{}, problems
 	}
 	if !semver.IsValid("v" + override.Chart) {
 		problems.Add(at, "chart %q is not a version; write it like %q", override.Chart, known.Chart)
 	} else if older(override.Chart, known.Chart) {
-		problems.Add(at, "chart %q is older than %q, the one whose values and permissions are known; use that one or a newer one",
+		problems.Add(at, "chart %q is older than %q, the one whose values and permissions are known; use that one or "+
+			"a newer one",
 			override.Chart, known.Chart)
 	}
 	if !strings.HasPrefix(override.Image, "v") || minor(override.Image) != m {
-		problems.Add(at, "image %q is not of the cluster's minor version; use one like %q", override.Image, fmt.Sprintf("v%s.0", m))
+		problems.Add(at, "image %q is not of the cluster's minor version; use one like %q", override.Image,
+			fmt.Sprintf("v%s.0", m))
 	}
 	return override, problems
 }

@@ -83,7 +83,8 @@ func TestGuideNamesTheReleases(t *testing.T) {
 		t.Errorf("the guide has %d rows of versions, the table %d", rows, len(releases))
 	}
 	for kubernetes, release := range releases {
-		if row := fmt.Sprintf("| %s | %s | %s |", kubernetes, release.Chart, release.Image); !strings.Contains(string(text), row) {
+		if row := fmt.Sprintf("| %s | %s | %s |", kubernetes, release.Chart,
+			release.Image); !strings.Contains(string(text), row) {
 			t.Errorf("the guide lacks %q", row)
 		}
 	}

@@ -28,7 +28,8 @@ func TestAGroupThatCouldNeverWakeIsRefusedUnlessItsOwnerKnows(t *testing.T) {
 		switch {
 		case c.refusal == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
-		case c.refusal != "" && (err == nil || !strings.Contains(err.Error(), c.refusal) || !strings.Contains(err.Error(), "acceptNoWakeFromZero: true")):
+		case c.refusal != "" && (err == nil || !strings.Contains(err.Error(), c.refusal) ||
+			!strings.Contains(err.Error(), "acceptNoWakeFromZero: true")):
 			t.Errorf("%s: got %v, want a refusal that says %q and names the key", name, err, c.refusal)
 		}
 	}

@@ -1,8 +1,8 @@
-// Package gpu makes the GPUs of nodes claimable: NVIDIA's device plugin for pools of device mode plugin, NVIDIA's DRA driver for pools
-// of device mode dra.
+// Package gpu makes the GPUs of nodes claimable: NVIDIA's device plugin for pools of device mode plugin, NVIDIA's DRA
+// driver for pools of device mode dra.
 //
-// It owns the two charts and where their agents run. It does not own the GPU driver, which comes with the node's image, and installs
-// nothing for Auto Mode, whose nodes bring everything.
+// It owns the two charts and where their agents run. It does not own the GPU driver, which comes with the node's image,
+// and installs nothing for Auto Mode, whose nodes bring everything.
 package gpu
 
 import (
@@ -24,7 +24,8 @@ type Args struct {
 	Pools Pools
 	// Versions of the charts. Defaults DefaultDevicePluginVersion and DefaultDRADriverVersion.
 	DevicePluginVersion, DRADriverVersion string
-	// Repository replaces both charts' own, for clusters that reach only a mirror: https://, or oci:// up to the folder of the charts.
+	// Repository replaces both charts' own, for clusters that reach only a mirror: https://, or oci:// up to the folder
+	// of the charts.
 	Repository string
 	// DependsOn is what the cluster needs to take objects.
 	DependsOn []pulumi.Resource
@@ -55,21 +56,24 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 	if c.DevicePlugin {
-		if err := c.chart(ctx, name+"-device-plugin", devicePlugin, a.DevicePluginVersion, DevicePluginValues(plugin), a); err != nil {
+		if err := c.chart(ctx, name+"-device-plugin", devicePlugin, a.DevicePluginVersion, DevicePluginValues(plugin),
+			a); err != nil {
 			return nil, err
 		}
 	}
 	if c.DRADriver {
 		// The chart has no value for it.
 		only := pulumi.Transforms([]pulumi.ResourceTransform{withoutExtendedResource})
-		if err := c.chart(ctx, name+"-dra-driver", draDriver, a.DRADriverVersion, DRADriverValues(dra), a, only); err != nil {
+		if err := c.chart(ctx, name+"-dra-driver", draDriver, a.DRADriverVersion, DRADriverValues(dra), a,
+			only); err != nil {
 			return nil, err
 		}
 	}
 	return c, ctx.RegisterResourceOutputs(c, outputs)
 }
 
-func (c *Devices) chart(ctx *pulumi.Context, name string, from source, version string, values map[string]any, a Args, opts ...pulumi.ResourceOption) error {
+func (c *Devices) chart(ctx *pulumi.Context, name string, from source, version string, values map[string]any, a Args,
+	opts ...pulumi.ResourceOption) error {
 	chart, repository := from.from(a.Repository)
 	args := &helm.ChartArgs{
 		Chart:     pulumi.String(chart),
@@ -77,7 +81,8 @@ func (c *Devices) chart(ctx *pulumi.Context, name string, from source, version s
 		Namespace: pulumi.String(Namespace),
 		Version:   pulumi.String(version),
 		Values:    pulumi.ToMap(values),
-		// A pool may have no node for weeks, or get one in the middle of an update: no agent has to be ready (field fault BR-60).
+		// A pool may have no node for weeks, or get one in the middle of an update: no agent has to be ready (field
+		// fault BR-60).
 		SkipAwait: pulumi.Bool(true),
 	}
 	if repository != "" {
@@ -90,8 +95,9 @@ func (c *Devices) chart(ctx *pulumi.Context, name string, from source, version s
 	return nil
 }
 
-// withoutExtendedResource takes the extended resource off the driver's DeviceClass. With it Kubernetes 1.36 would also serve a plain
-// request for nvidia.com/gpu from a DRA pool, so that pods meant for plugin pools took GPUs that are promised to claims.
+// withoutExtendedResource takes the extended resource off the driver's DeviceClass. With it Kubernetes 1.36 would also
+// serve a plain request for nvidia.com/gpu from a DRA pool, so that pods meant for plugin pools took GPUs that are
+// promised to claims.
 // https://github.com/kubernetes/enhancements/tree/master/keps/sig-node/5004-dra-extended-resource
 func withoutExtendedResource(_ context.Context, r *pulumi.ResourceTransformArgs) *pulumi.ResourceTransformResult {
 	if !strings.HasPrefix(r.Type, "kubernetes:resource.k8s.io/") || !strings.HasSuffix(r.Type, ":DeviceClass") {

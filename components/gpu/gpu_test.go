@@ -19,9 +19,18 @@ func pools() gpu.Pools {
 	return gpu.Pools{
 		{Name: "l4-b", Scaler: pool.Karpenter, DeviceMode: pool.Plugin, Taints: []pool.Taint{pool.GPUTaint}},
 		{Name: "l4-a", Scaler: pool.Fixed, DeviceMode: pool.Plugin, Taints: []pool.Taint{
-			pool.GPUTaint, {Key: "dedicated", Value: "inference", Effect: pool.NoSchedule}, {Key: "drain", Effect: pool.NoExecute},
+			pool.GPUTaint, {
+				Key:    "dedicated",
+				Value:  "inference",
+				Effect: pool.NoSchedule,
+			}, {Key: "drain", Effect: pool.NoExecute},
 		}},
-		{Name: "claims", Scaler: pool.Karpenter, DeviceMode: pool.DRA, Taints: []pool.Taint{pool.GPUTaint, {Key: "dra", Value: "x", Effect: pool.NoSchedule}}},
+		{
+			Name:       "claims",
+			Scaler:     pool.Karpenter,
+			DeviceMode: pool.DRA,
+			Taints:     []pool.Taint{pool.GPUTaint, {Key: "dra", Value: "x", Effect: pool.NoSchedule}},
+		},
 		{Name: "auto", Scaler: pool.AutoMode, DeviceMode: pool.Plugin, Taints: []pool.Taint{pool.GPUTaint}},
 	}
 }
@@ -48,11 +57,13 @@ func TestAgentsTolerateEveryTaintOfEveryPool(t *testing.T) {
 		})
 		var some gpu.Pools
 		for i := range rapid.IntRange(1, 4).Draw(t, "pools") {
-			some = append(some, gpu.Pool{Name: string(rune('a' + i)), Taints: rapid.SliceOfN(taint, 0, 4).Draw(t, "taints")})
+			some = append(some, gpu.Pool{Name: string(rune('a' + i)),
+				Taints: rapid.SliceOfN(taint, 0, 4).Draw(t, "taints")})
 		}
 		dra := gpu.DRADriverValues(some)["kubeletPlugin"].(map[string]any)
 		for name, tolerations := range map[string][]any{
-			"device plugin": gpu.DevicePluginValues(some)["tolerations"].([]any), "DRA driver": dra["tolerations"].([]any),
+			"device plugin": gpu.DevicePluginValues(some)["tolerations"].([]any),
+			"DRA driver":    dra["tolerations"].([]any),
 		} {
 			for _, p := range some {
 				for _, taint := range p.Taints {
@@ -69,7 +80,12 @@ func tolerated(tolerations []any, taint pool.Taint) bool {
 	for _, one := range tolerations {
 		m := one.(map[string]any)
 		value, _ := m["value"].(string)
-		tol := pool.Toleration{Key: m["key"].(string), Operator: m["operator"].(string), Value: value, Effect: pool.Effect(m["effect"].(string))}
+		tol := pool.Toleration{
+			Key:      m["key"].(string),
+			Operator: m["operator"].(string),
+			Value:    value,
+			Effect:   pool.Effect(m["effect"].(string)),
+		}
 		if tol.Tolerates(taint) {
 			return true
 		}
@@ -121,7 +137,11 @@ func TestChartsArePinnedAndNotAwaited(t *testing.T) {
 	for name, want := range map[string]map[string]any{
 		"gpu-device-plugin": {"chart": "nvidia-device-plugin", "version": "0.17.4",
 			"repositoryOpts": map[string]any{"repo": "https://nvidia.github.io/k8s-device-plugin"}},
-		"gpu-dra-driver": {"chart": "oci://registry.k8s.io/dra-driver-nvidia/charts/dra-driver-nvidia-gpu", "version": "0.4.1", "repositoryOpts": nil},
+		"gpu-dra-driver": {
+			"chart":          "oci://registry.k8s.io/dra-driver-nvidia/charts/dra-driver-nvidia-gpu",
+			"version":        "0.4.1",
+			"repositoryOpts": nil,
+		},
 	} {
 		in := r.Get(t, chart, name).Inputs
 		got := map[string]any{"chart": in["chart"], "version": in["version"], "repositoryOpts": in["repositoryOpts"]}
@@ -136,8 +156,10 @@ func TestChartsArePinnedAndNotAwaited(t *testing.T) {
 
 func TestMirrorReplacesBothRepositories(t *testing.T) {
 	for mirror, want := range map[string][3]any{ // repository of both, chart of the plugin, chart of the driver
-		"oci://mirror.example/charts/": {nil, "oci://mirror.example/charts/nvidia-device-plugin", "oci://mirror.example/charts/dra-driver-nvidia-gpu"},
-		"https://mirror.example":       {map[string]any{"repo": "https://mirror.example"}, "nvidia-device-plugin", "dra-driver-nvidia-gpu"},
+		"oci://mirror.example/charts/": {nil, "oci://mirror.example/charts/nvidia-device-plugin",
+			"oci://mirror.example/charts/dra-driver-nvidia-gpu"},
+		"https://mirror.example": {map[string]any{"repo": "https://mirror.example"}, "nvidia-device-plugin",
+			"dra-driver-nvidia-gpu"},
 	} {
 		r, _, err := run(t, &gpu.Args{Pools: pools(), Repository: mirror})
 		if err != nil {
@@ -171,8 +193,14 @@ func TestDeviceClassServesClaimsOnly(t *testing.T) {
 	if len(transforms) != 1 {
 		t.Fatalf("%d transforms", len(transforms))
 	}
-	props := pulumi.Map{"spec": pulumi.Map{"extendedResourceName": pulumi.String("nvidia.com/gpu"), "selectors": pulumi.Array{}}}
-	got := transforms[0](context.Background(), &pulumi.ResourceTransformArgs{Type: "kubernetes:resource.k8s.io/v1:DeviceClass", Props: props})
+	props := pulumi.Map{"spec": pulumi.Map{
+		"extendedResourceName": pulumi.String("nvidia.com/gpu"),
+		"selectors":            pulumi.Array{},
+	}}
+	got := transforms[0](context.Background(), &pulumi.ResourceTransformArgs{
+		Type:  "kubernetes:resource.k8s.io/v1:DeviceClass",
+		Props: props,
+	})
 	if got == nil {
 		t.Fatal("the class is left as it is")
 	}

@@ -64,8 +64,8 @@ func (p Pools) With(mode pool.DeviceMode) Pools {
 	return found
 }
 
-// DevicePluginValues put the device plugin on every node of the given pools and on no other: two owners of one GPU would hand it out
-// twice. Nothing needs node-feature-discovery: the pool's label says what it would find out.
+// DevicePluginValues put the device plugin on every node of the given pools and on no other: two owners of one GPU
+// would hand it out twice. Nothing needs node-feature-discovery: the pool's label says what it would find out.
 func DevicePluginValues(pools Pools) map[string]any {
 	return map[string]any{
 		"gfd": map[string]any{"enabled": false}, "nfd": map[string]any{"enabled": false},
@@ -73,15 +73,18 @@ func DevicePluginValues(pools Pools) map[string]any {
 	}
 }
 
-// DRADriverValues put the DRA driver on every node of the given pools and on no other. The chart wants its override where no device
-// plugin shares the node, which the affinity sees to. Compute domains are for nodes joined by NVLink.
+// DRADriverValues put the DRA driver on every node of the given pools and on no other. The chart wants its override
+// where no device plugin shares the node, which the affinity sees to. Compute domains are for nodes joined by NVLink.
 func DRADriverValues(pools Pools) map[string]any {
 	return map[string]any{
 		"gpuResourcesEnabledOverride": true,
 		// Said, since a render without the cluster cannot find out; Kubernetes has it from 1.34 on.
 		"resourceApiVersion": "resource.k8s.io/v1",
-		"resources":          map[string]any{"gpus": map[string]any{"enabled": true}, "computeDomains": map[string]any{"enabled": false}},
-		"kubeletPlugin":      map[string]any{"affinity": pools.affinity(), "tolerations": pools.tolerations()},
+		"resources": map[string]any{
+			"gpus":           map[string]any{"enabled": true},
+			"computeDomains": map[string]any{"enabled": false},
+		},
+		"kubeletPlugin": map[string]any{"affinity": pools.affinity(), "tolerations": pools.tolerations()},
 	}
 }
 
@@ -123,12 +126,16 @@ func (a Args) withDefaults() Args {
 }
 
 func (a Args) validate() (problems problem.List) {
-	for what, version := range map[string]string{"devicePluginVersion": a.DevicePluginVersion, "draDriverVersion": a.DRADriverVersion} {
+	for what, version := range map[string]string{
+		"devicePluginVersion": a.DevicePluginVersion,
+		"draDriverVersion":    a.DRADriverVersion,
+	} {
 		if !chartVersion.MatchString(version) {
 			problems.Add(what, "%q is not a chart version; pin one like %s", version, DefaultDevicePluginVersion)
 		}
 	}
-	if a.Repository != "" && !strings.HasPrefix(a.Repository, "https://") && !strings.HasPrefix(a.Repository, "oci://") {
+	if a.Repository != "" && !strings.HasPrefix(a.Repository, "https://") &&
+		!strings.HasPrefix(a.Repository, "oci://") {
 		problems.Add("repository", "%q is not a chart repository; write an https:// or oci:// address", a.Repository)
 	}
 	seen := map[string]bool{}

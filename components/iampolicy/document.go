@@ -1,8 +1,8 @@
-// Package iampolicy is the one typed form of an AWS policy document that every component builds: trust policies, permissions, key
-// and queue policies.
+// Package iampolicy is the one typed form of an AWS policy document that every component builds: trust policies,
+// permissions, key and queue policies.
 //
-// It owns the shape, the canonical JSON and the size limits. It does not own what any role may do: each component keeps its own
-// statements. It imports no Pulumi.
+// It owns the shape, the canonical JSON and the size limits. It does not own what any role may do: each component keeps
+// its own statements. It imports no Pulumi.
 package iampolicy
 
 import (
@@ -16,13 +16,16 @@ import (
 	"github.com/headroom-eks/headroom/problem"
 )
 
-// Limits in characters, white space not counted. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
+// Limits in characters, white space not counted.
+// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
 const (
 	ManagedLimit = 6144  // a customer managed policy
 	InlineLimit  = 10240 // all inline policies of one role together
 	TrustLimit   = 2048  // a role's trust policy, without a quota increase
 	KeyLimit     = 32768 // a KMS key policy, https://docs.aws.amazon.com/kms/latest/developerguide/resource-limits.html
-	QueueLimit   = 8192  // an SQS queue policy, https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-policies.html
+	// an SQS queue policy,
+	// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-policies.html
+	QueueLimit = 8192
 )
 
 // Effect of a statement.
@@ -33,18 +36,19 @@ const (
 	Deny  Effect = "Deny"
 )
 
-// Strings is a list that policy JSON writes as a bare string when it has one entry, and sorted, because its order has no meaning:
-// the same statement always gives the same text. Both forms are read.
+// Strings is a list that policy JSON writes as a bare string when it has one entry, and sorted, because its order has
+// no meaning: the same statement always gives the same text. Both forms are read.
 type Strings []string
 
-// Conditions of a statement: operator -> context key -> values, for example {"StringEquals": {"aws:RequestedRegion": {"us-west-2"}}}.
+// Conditions of a statement: operator -> context key -> values, for example {"StringEquals": {"aws:RequestedRegion":
+// {"us-west-2"}}}.
 type Conditions map[string]map[string]Strings
 
 // Principal of a statement: kind ("Service", "AWS", "Federated") -> identifiers.
 type Principal map[string]Strings
 
-// Statement of a policy. An empty Effect means Allow. Identity policies have a Resource and no Principal; trust policies have a
-// Principal and no Resource; resource policies have both.
+// Statement of a policy. An empty Effect means Allow. Identity policies have a Resource and no Principal; trust
+// policies have a Principal and no Resource; resource policies have both.
 type Statement struct {
 	Sid       string     `json:"Sid,omitempty"`
 	Effect    Effect     `json:"Effect"`
@@ -65,8 +69,8 @@ func New(statements ...Statement) Document {
 	return Document{Version: "2012-10-17", Statement: statements}
 }
 
-// JSON renders the document without white space. It fails when the document is malformed or longer than limit characters, naming
-// every fault: AWS itself reports one, minutes later.
+// JSON renders the document without white space. It fails when the document is malformed or longer than limit
+// characters, naming every fault: AWS itself reports one, minutes later.
 func (d Document) JSON(limit int) (string, error) {
 	d.Statement = slices.Clone(d.Statement)
 	for i := range d.Statement {
@@ -80,7 +84,8 @@ func (d Document) JSON(limit int) (string, error) {
 		return "", fmt.Errorf("render policy document: %w", err)
 	}
 	if len(text) > limit {
-		problems.Add("document", "%d characters exceed the limit of %d; split the policy or shorten the names in it", len(text), limit)
+		problems.Add("document", "%d characters exceed the limit of %d; split the policy or shorten the names in it",
+			len(text), limit)
 	}
 	return string(text), problems.Err()
 }
@@ -115,8 +120,8 @@ func (d Document) validate() (problems problem.List) {
 	return problems
 }
 
-// empties reports empty strings: an output that resolved to nothing must not become a policy that matches nothing, or everything
-// (field fault BR-93).
+// empties reports empty strings: an output that resolved to nothing must not become a policy that matches nothing, or
+// everything (field fault BR-93).
 func (s Statement) empties(at string, problems *problem.List) {
 	report := func(where string, values Strings) {
 		if len(values) == 0 || slices.Contains(values, "") {

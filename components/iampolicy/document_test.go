@@ -57,7 +57,8 @@ func TestDocumentIsReadBack(t *testing.T) {
 
 func TestLimitCountsEveryCharacter(t *testing.T) {
 	document := func(resource string) iampolicy.Document {
-		return iampolicy.New(iampolicy.Statement{Action: iampolicy.Strings{"a:B"}, Resource: iampolicy.Strings{resource}})
+		return iampolicy.New(iampolicy.Statement{Action: iampolicy.Strings{"a:B"},
+			Resource: iampolicy.Strings{resource}})
 	}
 	shortest, err := document("x").JSON(iampolicy.ManagedLimit)
 	if err != nil {
@@ -75,15 +76,30 @@ func TestLimitCountsEveryCharacter(t *testing.T) {
 func TestMalformedDocumentIsRefused(t *testing.T) {
 	good := iampolicy.Statement{Sid: "A", Action: iampolicy.Strings{"a:B"}, Resource: iampolicy.Strings{"*"}}
 	for name, doc := range map[string]iampolicy.Document{
-		"no statement":      iampolicy.New(),
-		"sid twice":         iampolicy.New(good, good),
-		"sid with a dash":   iampolicy.New(iampolicy.Statement{Sid: "a-b", Action: good.Action, Resource: good.Resource}),
-		"unknown effect":    iampolicy.New(iampolicy.Statement{Effect: "allow", Action: good.Action, Resource: good.Resource}),
-		"no action":         iampolicy.New(iampolicy.Statement{Resource: good.Resource}),
-		"no target":         iampolicy.New(iampolicy.Statement{Action: good.Action}),
-		"empty resource":    iampolicy.New(iampolicy.Statement{Action: good.Action, Resource: iampolicy.Strings{""}}),
-		"empty principal":   iampolicy.New(iampolicy.Statement{Action: good.Action, Principal: iampolicy.Principal{"AWS": {""}}}),
-		"condition no list": iampolicy.New(iampolicy.Statement{Action: good.Action, Resource: good.Resource, Condition: iampolicy.Conditions{"Null": {"a": nil}}}),
+		"no statement": iampolicy.New(),
+		"sid twice":    iampolicy.New(good, good),
+		"sid with a dash": iampolicy.New(iampolicy.Statement{
+			Sid:      "a-b",
+			Action:   good.Action,
+			Resource: good.Resource,
+		}),
+		"unknown effect": iampolicy.New(iampolicy.Statement{
+			Effect:   "allow",
+			Action:   good.Action,
+			Resource: good.Resource,
+		}),
+		"no action":      iampolicy.New(iampolicy.Statement{Resource: good.Resource}),
+		"no target":      iampolicy.New(iampolicy.Statement{Action: good.Action}),
+		"empty resource": iampolicy.New(iampolicy.Statement{Action: good.Action, Resource: iampolicy.Strings{""}}),
+		"empty principal": iampolicy.New(iampolicy.Statement{
+			Action:    good.Action,
+			Principal: iampolicy.Principal{"AWS": {""}},
+		}),
+		"condition no list": iampolicy.New(iampolicy.Statement{
+			Action:    good.Action,
+			Resource:  good.Resource,
+			Condition: iampolicy.Conditions{"Null": {"a": nil}},
+		}),
 	} {
 		if text, err := doc.JSON(iampolicy.ManagedLimit); err == nil {
 			t.Errorf("%s: accepted as %s", name, text)

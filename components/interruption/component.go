@@ -1,7 +1,9 @@
-// Package interruption tells a cluster's Karpenter in time that EC2 will take an instance away: a queue, and the event rules that fill it.
+// Package interruption tells a cluster's Karpenter in time that EC2 will take an instance away: a queue, and the event
+// rules that fill it.
 //
-// It owns the queue, its policy, the rules and their targets: one set for each cluster, since a controller deletes messages about
-// instances it does not know (field fault BR-32). It does not own who reads the queue (package karpenter).
+// It owns the queue, its policy, the rules and their targets: one set for each cluster, since a controller deletes
+// messages about instances it does not know (field fault BR-32). It does not own who reads the queue (package
+// karpenter).
 package interruption
 
 import (
@@ -17,9 +19,10 @@ const queueType = "headroom:interruption:Queue"
 
 // Args of the queue.
 type Args struct {
-	// KMSKeyArn of a customer's key that encrypts the queue; nil lets SQS encrypt with its own. The key's policy must allow
-	// events.amazonaws.com the actions kms:Decrypt and kms:GenerateDataKey, or no message ever arrives; AWS's own key for SQS
-	// (alias/aws/sqs) cannot allow that. https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-troubleshooting.html
+	// KMSKeyArn of a customer's key that encrypts the queue; nil lets SQS encrypt with its own. The key's policy must
+	// allow events.amazonaws.com the actions kms:Decrypt and kms:GenerateDataKey, or no message ever arrives; AWS's own
+	// key for SQS (alias/aws/sqs) cannot allow that.
+	// https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-troubleshooting.html
 	KMSKeyArn pulumi.StringInput
 	Tags      map[string]string
 }
@@ -40,10 +43,14 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		args = &Args{}
 	}
 	c := &Queue{}
-	if err := ctx.RegisterComponentResourceV2(queueType, name, pulumi.Map{"kmsKeyArn": args.KMSKeyArn}, c, opts...); err != nil {
+	if err := ctx.RegisterComponentResourceV2(queueType, name, pulumi.Map{"kmsKeyArn": args.KMSKeyArn}, c,
+		opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
-	queueArgs := &sqs.QueueArgs{MessageRetentionSeconds: pulumi.Int(retentionSeconds), Tags: pulumi.ToStringMap(args.Tags)}
+	queueArgs := &sqs.QueueArgs{
+		MessageRetentionSeconds: pulumi.Int(retentionSeconds),
+		Tags:                    pulumi.ToStringMap(args.Tags),
+	}
 	if args.KMSKeyArn == nil {
 		queueArgs.SqsManagedSseEnabled = pulumi.Bool(true)
 	} else {
@@ -62,7 +69,9 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 			return nil, fmt.Errorf("write pattern of rule %s: %w", r.Key, err)
 		}
 		rule, err := cloudwatch.NewEventRule(ctx, name+"-"+r.Key, &cloudwatch.EventRuleArgs{
-			Description: pulumi.Sprintf("%s, for Karpenter", r.DetailType), EventPattern: pulumi.String(pattern), Tags: pulumi.ToStringMap(args.Tags),
+			Description:  pulumi.Sprintf("%s, for Karpenter", r.DetailType),
+			EventPattern: pulumi.String(pattern),
+			Tags:         pulumi.ToStringMap(args.Tags),
 		}, pulumi.Parent(c))
 		if err != nil {
 			return nil, fmt.Errorf("create rule %s of %s: %w", r.Key, name, err)
@@ -83,7 +92,10 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	c.Ready = []pulumi.Resource{queue, policy}
 	for i, r := range Rules {
 		// The policy first: EventBridge drops an event that it may not deliver.
-		target, err := cloudwatch.NewEventTarget(ctx, name+"-"+r.Key, &cloudwatch.EventTargetArgs{Rule: rules[i].Name, Arn: queue.Arn},
+		target, err := cloudwatch.NewEventTarget(ctx, name+"-"+r.Key, &cloudwatch.EventTargetArgs{
+			Rule: rules[i].Name,
+			Arn:  queue.Arn,
+		},
 			pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{policy}))
 		if err != nil {
 			return nil, fmt.Errorf("create target of rule %s of %s: %w", r.Key, name, err)
@@ -91,5 +103,9 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		c.Ready = append(c.Ready, target)
 	}
 	c.QueueName, c.QueueArn, c.QueueURL = queue.Name, queue.Arn, queue.Url
-	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"queueName": c.QueueName, "queueArn": c.QueueArn, "queueURL": c.QueueURL})
+	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{
+		"queueName": c.QueueName,
+		"queueArn":  c.QueueArn,
+		"queueURL":  c.QueueURL,
+	})
 }

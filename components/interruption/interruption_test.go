@@ -51,7 +51,8 @@ func TestEveryKindOfWarningHasARuleWithTheQueueAsItsOnlyTarget(t *testing.T) {
 		}
 		got[pattern["detail-type"][0]] = pattern["source"][0]
 		target := r.Get(t, targetType, rule.Name)
-		if target.Inputs["rule"] != rule.Name+"-name" || !strings.HasSuffix(target.Inputs["arn"].(string), ":dev-interruption-queue") {
+		if target.Inputs["rule"] != rule.Name+"-name" ||
+			!strings.HasSuffix(target.Inputs["arn"].(string), ":dev-interruption-queue") {
 			t.Errorf("rule %s has target %v", rule.Name, target.Inputs)
 		}
 	}
@@ -90,22 +91,31 @@ func TestCustomersKeyReplacesThatOfSQS(t *testing.T) {
 func TestQueuePolicyAdmitsOnlyTheseRulesOverTLS(t *testing.T) {
 	r := run(t, nil)
 	var got iampolicy.Document
-	if err := json.Unmarshal([]byte(r.Get(t, policyType, "dev-interruption-policy").Inputs["policy"].(string)), &got); err != nil {
+	if err := json.Unmarshal([]byte(r.Get(t, policyType, "dev-interruption-policy").Inputs["policy"].(string)),
+		&got); err != nil {
 		t.Fatal(err)
 	}
 	arn := func(name string) string { return "arn:aws:mock:us-west-2:123456789012:dev-interruption-" + name }
 	queue := iampolicy.Strings{arn("queue")}
 	want := iampolicy.New(
 		iampolicy.Statement{
-			Sid: "AllowTheseRules", Effect: iampolicy.Allow, Principal: iampolicy.Principal{"Service": {"events.amazonaws.com"}},
-			Action: iampolicy.Strings{"sqs:SendMessage"}, Resource: queue,
+			Sid:       "AllowTheseRules",
+			Effect:    iampolicy.Allow,
+			Principal: iampolicy.Principal{"Service": {"events.amazonaws.com"}},
+			Action:    iampolicy.Strings{"sqs:SendMessage"},
+			Resource:  queue,
 			Condition: iampolicy.Conditions{"ArnEquals": {"aws:SourceArn": {
-				arn("capacity-reservation-interruption"), arn("instance-state-change"), arn("rebalance"), arn("scheduled-change"), arn("spot-interruption"),
+				arn("capacity-reservation-interruption"), arn("instance-state-change"), arn("rebalance"),
+				arn("scheduled-change"), arn("spot-interruption"),
 			}}},
 		},
 		iampolicy.Statement{
-			Sid: "DenyHTTP", Effect: iampolicy.Deny, Principal: iampolicy.Principal{"AWS": {"*"}},
-			Action: iampolicy.Strings{"sqs:*"}, Resource: queue, Condition: iampolicy.Conditions{"Bool": {"aws:SecureTransport": {"false"}}},
+			Sid:       "DenyHTTP",
+			Effect:    iampolicy.Deny,
+			Principal: iampolicy.Principal{"AWS": {"*"}},
+			Action:    iampolicy.Strings{"sqs:*"},
+			Resource:  queue,
+			Condition: iampolicy.Conditions{"Bool": {"aws:SecureTransport": {"false"}}},
 		},
 	)
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -14,7 +14,8 @@ type Rule struct {
 	Source, DetailType string
 }
 
-// Rules are the events that Karpenter understands, all of them: a kind left out is a warning that never arrives (field fault BR-33).
+// Rules are the events that Karpenter understands, all of them: a kind left out is a warning that never arrives (field
+// fault BR-33).
 // https://karpenter.sh/v1.15/reference/cloudformation/#interruption-handling
 var Rules = []Rule{
 	{"scheduled-change", "aws.health", "AWS Health Event"},
@@ -33,8 +34,8 @@ func (r Rule) Pattern() (string, error) {
 // retentionSeconds: a warning comes two minutes ahead, so one that is five minutes old is of no use.
 const retentionSeconds = 300
 
-// QueuePolicy lets these rules, and nobody else's, put messages in the queue, and refuses everything that is not encrypted in transit.
-// The account is part of the rules' ARNs. SQS's own limit is 8192 characters.
+// QueuePolicy lets these rules, and nobody else's, put messages in the queue, and refuses everything that is not
+// encrypted in transit. The account is part of the rules' ARNs. SQS's own limit is 8192 characters.
 func QueuePolicy(queueArn string, ruleArns []string) iampolicy.Document {
 	return iampolicy.New(
 		iampolicy.Statement{

@@ -1,7 +1,7 @@
 // Package irsa gives one Kubernetes service account one IAM role (IAM Roles for Service Accounts).
 //
-// It owns the role, its trust policy, its customer managed policies and their attachments. It does not own what the policies say
-// (each controller's component does), nor the service account, nor the cluster's OIDC provider.
+// It owns the role, its trust policy, its customer managed policies and their attachments. It does not own what the
+// policies say (each controller's component does), nor the service account, nor the cluster's OIDC provider.
 package irsa
 
 import (
@@ -23,11 +23,11 @@ type Args struct {
 	Issuer pulumi.StringInput
 	// Namespace and ServiceAccount are the only ones that may assume the role.
 	Namespace, ServiceAccount string
-	// Policies are policy documents as JSON, by a key that is stable ("controller"). Each becomes a customer managed policy: its
-	// limit of 6144 characters is its own, while inline policies share one.
+	// Policies are policy documents as JSON, by a key that is stable ("controller"). Each becomes a customer managed
+	// policy: its limit of 6144 characters is its own, while inline policies share one.
 	Policies map[string]pulumi.StringInput
-	// ManagedPolicyArns are policies that exist, by a stable key. Plain strings, so that no attachment is ever replaced because
-	// an ARN turned unknown (field fault BR-47).
+	// ManagedPolicyArns are policies that exist, by a stable key. Plain strings, so that no attachment is ever replaced
+	// because an ARN turned unknown (field fault BR-47).
 	ManagedPolicyArns map[string]string
 	Tags              map[string]string
 }
@@ -49,17 +49,24 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, err
 	}
 	c := &Role{}
-	inputs := pulumi.Map{"namespace": pulumi.String(args.Namespace), "serviceAccount": pulumi.String(args.ServiceAccount)}
+	inputs := pulumi.Map{"namespace": pulumi.String(args.Namespace),
+		"serviceAccount": pulumi.String(args.ServiceAccount)}
 	if err := ctx.RegisterComponentResourceV2(roleType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 	trust := pulumi.All(args.OIDCProviderArn, args.Issuer).ApplyT(func(v []any) (string, error) {
 		provider, _ := v[0].(string)
 		issuer, _ := v[1].(string)
-		return trustJSON(Subject{ProviderArn: provider, Issuer: issuer, Namespace: args.Namespace, ServiceAccount: args.ServiceAccount})
+		return trustJSON(Subject{
+			ProviderArn:    provider,
+			Issuer:         issuer,
+			Namespace:      args.Namespace,
+			ServiceAccount: args.ServiceAccount,
+		})
 	}).(pulumi.StringOutput)
 	role, err := iam.NewRole(ctx, name+"-role", &iam.RoleArgs{
-		Description:      pulumi.Sprintf("Pods of service account %s in namespace %s", args.ServiceAccount, args.Namespace),
+		Description: pulumi.Sprintf("Pods of service account %s in namespace %s", args.ServiceAccount,
+			args.Namespace),
 		AssumeRolePolicy: trust,
 		Tags:             pulumi.ToStringMap(args.Tags),
 	}, pulumi.Parent(c))
@@ -88,7 +95,8 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 }
 
 func (c *Role) attach(ctx *pulumi.Context, name string, role *iam.Role, policy pulumi.StringInput) error {
-	// Made before the old one is deleted, an attachment of the same policy would be removed by that deletion (field fault BR-47).
+	// Made before the old one is deleted, an attachment of the same policy would be removed by that deletion (field
+	// fault BR-47).
 	a, err := iam.NewRolePolicyAttachment(ctx, name, &iam.RolePolicyAttachmentArgs{
 		Role:      role.Name,
 		PolicyArn: policy,

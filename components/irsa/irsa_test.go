@@ -65,8 +65,10 @@ func TestTrustOfTwoIssuersHasAStatementEach(t *testing.T) {
 
 func args() *irsa.Args {
 	return &irsa.Args{
-		OIDCProviderArn: pulumi.String(provider), Issuer: pulumi.String("https://" + issuer),
-		Namespace: "kube-system", ServiceAccount: "karpenter",
+		OIDCProviderArn:   pulumi.String(provider),
+		Issuer:            pulumi.String("https://" + issuer),
+		Namespace:         "kube-system",
+		ServiceAccount:    "karpenter",
 		Policies:          map[string]pulumi.StringInput{"controller": pulumi.String("{}")},
 		ManagedPolicyArns: map[string]string{"csi": "arn:aws-us-gov:iam::aws:policy/service-role/AmazonEBSCSIDriverPolicy"},
 		Tags:              map[string]string{"team": "ml"},
@@ -143,12 +145,17 @@ func TestMismatchedIssuerFailsTheRole(t *testing.T) {
 
 func TestInvalidArgsAreRefusedBeforeAnyResource(t *testing.T) {
 	for name, change := range map[string]func(*irsa.Args) *irsa.Args{
-		"nil":              func(*irsa.Args) *irsa.Args { return nil },
-		"wildcard account": func(a *irsa.Args) *irsa.Args { a.ServiceAccount = "name-*"; return a }, // field fault BR-36
+		"nil": func(*irsa.Args) *irsa.Args { return nil },
+		// field fault BR-36
+		"wildcard account": func(a *irsa.Args) *irsa.Args { a.ServiceAccount = "name-*"; return a },
 		"no namespace":     func(a *irsa.Args) *irsa.Args { a.Namespace = ""; return a },
 		"no policy":        func(a *irsa.Args) *irsa.Args { a.Policies, a.ManagedPolicyArns = nil, nil; return a },
 		"no provider":      func(a *irsa.Args) *irsa.Args { a.OIDCProviderArn = nil; return a },
-		"not an arn":       func(a *irsa.Args) *irsa.Args { a.ManagedPolicyArns["csi"] = "AmazonEBSCSIDriverPolicy"; return a },
+		"not an arn": func(
+			a *irsa.Args) *irsa.Args {
+			a.ManagedPolicyArns["csi"] = "AmazonEBSCSIDriverPolicy"
+			return a
+		},
 	} {
 		r, _, err := run(t, change(args()))
 		if err == nil {

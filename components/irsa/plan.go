@@ -17,8 +17,8 @@ const Audience = "sts.amazonaws.com"
 // RoleAnnotation of a service account names the role its pods assume.
 const RoleAnnotation = "eks.amazonaws.com/role-arn"
 
-// maxName is what remains of IAM's 64 characters for a role's name after Pulumi's random suffix ("-" and seven characters) and
-// the child's own "-role".
+// maxName is what remains of IAM's 64 characters for a role's name after Pulumi's random suffix ("-" and seven
+// characters) and the child's own "-role".
 const maxName = 64 - 8 - len("-role")
 
 // Subject is one service account of one cluster.
@@ -29,8 +29,8 @@ type Subject struct {
 	ServiceAccount string
 }
 
-// Trust lets exactly the given service accounts assume a role. There is one statement for each subject: conditions of two issuers
-// in one statement would have to hold at once (field fault BR-37).
+// Trust lets exactly the given service accounts assume a role. There is one statement for each subject: conditions of
+// two issuers in one statement would have to hold at once (field fault BR-37).
 func Trust(subjects ...Subject) iampolicy.Document {
 	doc := iampolicy.New()
 	for _, s := range subjects {
@@ -50,13 +50,14 @@ func Trust(subjects ...Subject) iampolicy.Document {
 
 var providerARN = regexp.MustCompile(`^arn:[a-z-]+:iam::\d{12}:oidc-provider/(.+)$`)
 
-// trustJSON is Trust for one subject, refused when the cluster's answers are empty or do not belong together: a trust policy on
-// the wrong issuer looks right and lets nobody in (field fault BR-35).
+// trustJSON is Trust for one subject, refused when the cluster's answers are empty or do not belong together: a trust
+// policy on the wrong issuer looks right and lets nobody in (field fault BR-35).
 func trustJSON(s Subject) (string, error) {
 	host := strings.TrimPrefix(s.Issuer, "https://")
 	match := providerARN.FindStringSubmatch(s.ProviderArn)
 	if host == "" || match == nil || match[1] != host {
-		return "", fmt.Errorf("trust of %s/%s: OIDC provider %q is not the provider of issuer %q", s.Namespace, s.ServiceAccount, s.ProviderArn, s.Issuer)
+		return "", fmt.Errorf("trust of %s/%s: OIDC provider %q is not the provider of issuer %q", s.Namespace,
+			s.ServiceAccount, s.ProviderArn, s.Issuer)
 	}
 	return Trust(s).JSON(iampolicy.TrustLimit)
 }
@@ -68,7 +69,8 @@ func validate(name string, args *Args) (problems problem.List) {
 		return problems
 	}
 	if len(name) > maxName {
-		problems.Add(at, "the name has %d characters, at most %d leave room for a unique role name; shorten it", len(name), maxName)
+		problems.Add(at, "the name has %d characters, at most %d leave room for a unique role name; shorten it",
+			len(name), maxName)
 	}
 	for _, msg := range validation.IsDNS1123Label(args.Namespace) {
 		problems.Add(at+" namespace", "%q is not a namespace: %s", args.Namespace, msg)

@@ -1,8 +1,8 @@
 // Package karpenter installs Karpenter: what its controller may do, what its nodes may do, and its two charts.
 //
-// It owns the controller's role, the nodes' role with its access entry, and the charts at one pinned version. It does not own the
-// interruption queue (package interruption), the pools (package nodepool), the system pool that carries the controller, nor the
-// account's Spot role unless asked for it.
+// It owns the controller's role, the nodes' role with its access entry, and the charts at one pinned version. It does
+// not own the interruption queue (package interruption), the pools (package nodepool), the system pool that carries the
+// controller, nor the account's Spot role unless asked for it.
 package karpenter
 
 import (
@@ -23,8 +23,8 @@ type Args struct {
 	Version string
 	// KubernetesVersion of the cluster, such as "1.36".
 	KubernetesVersion string
-	// Repository of both charts; default DefaultRepository. No login is sent to it; an old login saved on the machine that runs
-	// Pulumi can still make a public registry refuse (field fault BR-52).
+	// Repository of both charts; default DefaultRepository. No login is sent to it; an old login saved on the machine
+	// that runs Pulumi can still make a public registry refuse (field fault BR-52).
 	Repository string
 	Settings   Settings
 
@@ -35,12 +35,14 @@ type Args struct {
 	NodeRoleArn pulumi.StringInput
 	// Queue of interruption warnings; nil switches interruption handling off.
 	Queue *QueueArgs
-	// Needs is what must be there before the controller and be destroyed after it: system pool, access entry, queue and its policy.
+	// Needs is what must be there before the controller and be destroyed after it: system pool, access entry, queue and
+	// its policy.
 	Needs []pulumi.Resource
 	Tags  map[string]string
 }
 
-// QueueArgs names the interruption queue. Name and Arn come from the queue itself and are not interchangeable (field fault BR-28).
+// QueueArgs names the interruption queue. Name and Arn come from the queue itself and are not interchangeable (field
+// fault BR-28).
 type QueueArgs struct {
 	Name, Arn pulumi.StringInput
 	// KMSKeyArn of the customer's key that encrypts it; nil for SQS's own encryption.
@@ -52,7 +54,8 @@ type Controller struct {
 	pulumi.ResourceState
 
 	RoleArn pulumi.StringOutput
-	// Ready is what pools depend on: both charts, and the controller's permissions, which it needs to take its nodes away.
+	// Ready is what pools depend on: both charts, and the controller's permissions, which it needs to take its nodes
+	// away.
 	Ready []pulumi.Resource
 }
 
@@ -67,8 +70,12 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 	role, err := irsa.New(ctx, name, &irsa.Args{
-		OIDCProviderArn: args.OIDCProviderArn, Issuer: args.Issuer, Namespace: Namespace, ServiceAccount: ServiceAccount,
-		Policies: policies(args), Tags: args.Tags,
+		OIDCProviderArn: args.OIDCProviderArn,
+		Issuer:          args.Issuer,
+		Namespace:       Namespace,
+		ServiceAccount:  ServiceAccount,
+		Policies:        policies(args),
+		Tags:            args.Tags,
 	}, pulumi.Parent(c))
 	if err != nil {
 		return nil, err
@@ -79,7 +86,8 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if repository == "" {
 		repository = DefaultRepository
 	}
-	// The definitions first, from a chart of their own: the main chart installs them once and never upgrades them (field fault BR-49).
+	// The definitions first, from a chart of their own: the main chart installs them once and never upgrades them
+	// (field fault BR-49).
 	crds, err := helm.NewChart(ctx, name+"-crd", &helm.ChartArgs{
 		Chart: pulumi.String(ChartReference(repository, crdChart)), Version: pulumi.String(args.Version),
 		Name: pulumi.String(crdChart), Namespace: pulumi.String(Namespace),
@@ -87,8 +95,8 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err != nil {
 		return nil, fmt.Errorf("install chart %s: %w", crdChart, err)
 	}
-	// The controller must find its queue and permissions when it starts, and still have them while it takes its nodes away (field
-	// faults BR-34, BR-86).
+	// The controller must find its queue and permissions when it starts, and still have them while it takes its nodes
+	// away (field faults BR-34, BR-86).
 	needs := append([]pulumi.Resource{crds}, append(role.Attached, args.Needs...)...)
 	main, err := helm.NewChart(ctx, name+"-chart", &helm.ChartArgs{
 		Chart: pulumi.String(ChartReference(repository, mainChart)), Version: pulumi.String(args.Version),
@@ -131,7 +139,8 @@ func policies(args *Args) map[string]pulumi.StringInput {
 	}
 	version, withQueue := args.Version, args.Queue != nil
 	known := Facts{Partition: args.Partition, Region: args.Settings.Region, AccountID: args.AccountID}
-	rendered := pulumi.All(args.ClusterName, args.NodeRoleArn, queue, key).ApplyT(func(v []any) (map[string]string, error) {
+	rendered := pulumi.All(args.ClusterName, args.NodeRoleArn, queue,
+		key).ApplyT(func(v []any) (map[string]string, error) {
 		f := known
 		f.Cluster, _ = v[0].(string)
 		f.NodeRoleArn, _ = v[1].(string)
@@ -168,19 +177,23 @@ func validate(name string, args *Args) (problems problem.List) {
 	problems.Join("", ValidateVersion(at+".version", args.Version, args.KubernetesVersion))
 	s := args.Settings
 	if known, found := releases[minor(args.Version)]; found && s.EnableDRA && !known.enableDRA {
-		problems.Add(at+".settings.enableDRA", "Karpenter %s has no such switch; raise version to 1.15 or later, or turn it off", args.Version)
+		problems.Add(at+".settings.enableDRA", "Karpenter %s has no such switch; raise version to 1.15 or later, or "+
+			"turn it off", args.Version)
 	}
 	for _, text := range []struct{ field, value string }{
-		{"settings.region", s.Region}, {"settings.systemPool", s.SystemPool}, {"partition", args.Partition}, {"accountID", args.AccountID},
+		{"settings.region", s.Region}, {"settings.systemPool", s.SystemPool}, {"partition", args.Partition},
+		{"accountID", args.AccountID},
 	} {
 		if text.value == "" {
 			problems.Add(at+"."+text.field, "it is empty; give it")
 		}
 	}
 	if s.SystemNodes < 1 {
-		problems.Add(at+".settings.systemNodes", "%d nodes carry no controller; give the system pool a node", s.SystemNodes)
+		problems.Add(at+".settings.systemNodes", "%d nodes carry no controller; give the system pool a node",
+			s.SystemNodes)
 	}
-	for _, input := range []pulumi.StringInput{args.ClusterName, args.ClusterEndpoint, args.OIDCProviderArn, args.Issuer, args.NodeRoleArn} {
+	for _, input := range []pulumi.StringInput{args.ClusterName, args.ClusterEndpoint, args.OIDCProviderArn,
+		args.Issuer, args.NodeRoleArn} {
 		if input == nil {
 			problems.Add(at, "cluster name, endpoint, OIDC provider, issuer and the nodes' role are all needed")
 			break

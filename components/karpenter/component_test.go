@@ -22,13 +22,20 @@ const (
 
 func args() *karpenter.Args {
 	return &karpenter.Args{
-		Version: "1.15.0", KubernetesVersion: "1.36",
-		Settings:  karpenter.Settings{Region: "us-gov-west-1", SystemPool: "system", SystemNodes: 2},
-		Partition: "aws-us-gov", AccountID: "123456789012",
-		ClusterName: pulumi.String("gpu-west"), ClusterEndpoint: pulumi.String("https://x"),
-		OIDCProviderArn: pulumi.String("arn:aws-us-gov:iam::123456789012:oidc-provider/" + issuer), Issuer: pulumi.String(issuer),
-		NodeRoleArn: pulumi.String("arn:aws-us-gov:iam::123456789012:role/node"),
-		Queue:       &karpenter.QueueArgs{Name: pulumi.String("queue-1a2b"), Arn: pulumi.String("arn:aws-us-gov:sqs:us-gov-west-1:123456789012:queue-1a2b")},
+		Version:           "1.15.0",
+		KubernetesVersion: "1.36",
+		Settings:          karpenter.Settings{Region: "us-gov-west-1", SystemPool: "system", SystemNodes: 2},
+		Partition:         "aws-us-gov",
+		AccountID:         "123456789012",
+		ClusterName:       pulumi.String("gpu-west"),
+		ClusterEndpoint:   pulumi.String("https://x"),
+		OIDCProviderArn:   pulumi.String("arn:aws-us-gov:iam::123456789012:oidc-provider/" + issuer),
+		Issuer:            pulumi.String(issuer),
+		NodeRoleArn:       pulumi.String("arn:aws-us-gov:iam::123456789012:role/node"),
+		Queue: &karpenter.QueueArgs{
+			Name: pulumi.String("queue-1a2b"),
+			Arn:  pulumi.String("arn:aws-us-gov:sqs:us-gov-west-1:123456789012:queue-1a2b"),
+		},
 	}
 }
 
@@ -53,7 +60,8 @@ func run(t *testing.T, a *karpenter.Args) (*recorder.Recorder, *karpenter.Contro
 }
 
 func dependsOn(r recorder.Resource, name string) bool {
-	return slices.ContainsFunc(r.RPC.GetDependencies(), func(urn string) bool { return strings.HasSuffix(urn, "::"+name) })
+	return slices.ContainsFunc(r.RPC.GetDependencies(),
+		func(urn string) bool { return strings.HasSuffix(urn, "::"+name) })
 }
 
 func TestDefinitionsComeFirstFromTheirOwnChartAtTheSameVersion(t *testing.T) {
@@ -63,14 +71,21 @@ func TestDefinitionsComeFirstFromTheirOwnChartAtTheSameVersion(t *testing.T) {
 	}
 	crd, main := r.Get(t, chartType, "karpenter-crd"), r.Get(t, chartType, "karpenter-chart")
 	for key, want := range map[string]any{
-		"chart": "oci://public.ecr.aws/karpenter/karpenter-crd", "version": "1.15.0", "name": "karpenter-crd", "namespace": "kube-system",
+		"chart":     "oci://public.ecr.aws/karpenter/karpenter-crd",
+		"version":   "1.15.0",
+		"name":      "karpenter-crd",
+		"namespace": "kube-system",
 	} {
 		if crd.Inputs[key] != want {
 			t.Errorf("field fault BR-49: definitions: %s is %v, want %v", key, crd.Inputs[key], want)
 		}
 	}
 	for key, want := range map[string]any{
-		"chart": "oci://public.ecr.aws/karpenter/karpenter", "version": "1.15.0", "name": "karpenter", "namespace": "kube-system", "skipCrds": true,
+		"chart":     "oci://public.ecr.aws/karpenter/karpenter",
+		"version":   "1.15.0",
+		"name":      "karpenter",
+		"namespace": "kube-system",
+		"skipCrds":  true,
 	} {
 		if main.Inputs[key] != want {
 			t.Errorf("field faults BR-49, BR-51, BR-54: controller: %s is %v, want %v", key, main.Inputs[key], want)
@@ -103,7 +118,8 @@ func TestControllerStartsAfterItsPermissionsAndQueue(t *testing.T) {
 		}
 	}
 	if len(controller.Ready) != len(want)+2 {
-		t.Errorf("field fault BR-86: pools would depend on %d things, want both charts and all the controller needs", len(controller.Ready))
+		t.Errorf("field fault BR-86: pools would depend on %d things, want both charts and all the controller needs",
+			len(controller.Ready))
 	}
 }
 
@@ -121,7 +137,8 @@ func TestChartIsGivenTheQueuesNameAndThePolicyItsARN(t *testing.T) {
 	if err := json.Unmarshal([]byte(policy), &got); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(iampolicy.Strings{"arn:aws-us-gov:sqs:us-gov-west-1:123456789012:queue-1a2b"}, got.Statement[0].Resource); diff != "" {
+	if diff := cmp.Diff(iampolicy.Strings{"arn:aws-us-gov:sqs:us-gov-west-1:123456789012:queue-1a2b"},
+		got.Statement[0].Resource); diff != "" {
 		t.Errorf("field fault BR-28:\n%s", diff)
 	}
 }
@@ -131,7 +148,8 @@ func TestServiceAccountOfTheChartIsTheOneTheRoleTrusts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	account := r.Get(t, chartType, "karpenter-chart").Inputs["values"].(map[string]any)["serviceAccount"].(map[string]any)
+	account := r.Get(t, chartType,
+		"karpenter-chart").Inputs["values"].(map[string]any)["serviceAccount"].(map[string]any)
 	role := r.Get(t, "aws:iam/role:Role", "karpenter-role")
 	want := "system:serviceaccount:kube-system:" + account["name"].(string)
 	if trust := role.Inputs["assumeRolePolicy"].(string); !strings.Contains(trust, `"`+issuer+`:sub":"`+want+`"`) {
@@ -213,7 +231,11 @@ func TestNodesJoinByOneLinuxEntryThatFollowsTheRole(t *testing.T) {
 		t.Fatalf("field fault BR-45: %d entries", len(entries))
 	}
 	entry := entries[0]
-	want := map[string]any{"clusterName": "gpu-west", "principalArn": "arn:aws:mock:us-west-2:123456789012:node-role", "type": "EC2_LINUX"}
+	want := map[string]any{
+		"clusterName":  "gpu-west",
+		"principalArn": "arn:aws:mock:us-west-2:123456789012:node-role",
+		"type":         "EC2_LINUX",
+	}
 	for key, value := range want {
 		if entry.Inputs[key] != value {
 			t.Errorf("field fault BR-44: %s is %v, want %v", key, entry.Inputs[key], value)

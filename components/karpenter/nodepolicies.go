@@ -13,7 +13,8 @@ var ec2Principals = map[string]iampolicy.Strings{
 // NodeTrust lets EC2 give the role to instances.
 func NodeTrust(partition string) iampolicy.Document {
 	return iampolicy.New(iampolicy.Statement{
-		Principal: iampolicy.Principal{"Service": ec2Principals[partition]}, Action: iampolicy.Strings{"sts:AssumeRole"},
+		Principal: iampolicy.Principal{"Service": ec2Principals[partition]},
+		Action:    iampolicy.Strings{"sts:AssumeRole"},
 	})
 }
 
@@ -26,8 +27,8 @@ func nodePolicies(ssm bool) []string {
 	return names
 }
 
-// managedPolicyArn is known before anything is made, so that no attachment is ever replaced because an ARN turned unknown (field
-// fault BR-47).
+// managedPolicyArn is known before anything is made, so that no attachment is ever replaced because an ARN turned
+// unknown (field fault BR-47).
 func managedPolicyArn(partition, name string) string {
 	return "arn:" + partition + ":iam::aws:policy/" + name
 }

@@ -18,18 +18,19 @@ type NodeRoleArgs struct {
 	ClusterName pulumi.StringInput
 	// SSM lets Session Manager reach the nodes.
 	SSM bool
-	// InstanceProfile makes a profile of the role beforehand, for networks from which the controller cannot reach IAM, which has no
-	// endpoint of its own (field fault BR-48). Node classes then name the profile and no role.
+	// InstanceProfile makes a profile of the role beforehand, for networks from which the controller cannot reach IAM,
+	// which has no endpoint of its own (field fault BR-48). Node classes then name the profile and no role.
 	InstanceProfile bool
 	Tags            map[string]string
 }
 
-// NodeRole is the identity of the nodes that Karpenter makes. It is not for managed groups, whose access entry EKS makes by itself
-// (field fault BR-45).
+// NodeRole is the identity of the nodes that Karpenter makes. It is not for managed groups, whose access entry EKS
+// makes by itself (field fault BR-45).
 type NodeRole struct {
 	pulumi.ResourceState
 
-	// Name for node classes, Arn for the controller's permission to pass the role: both of one resource (field fault BR-43).
+	// Name for node classes, Arn for the controller's permission to pass the role: both of one resource (field fault
+	// BR-43).
 	Name, Arn pulumi.StringOutput
 	// InstanceProfileName; nil unless asked for.
 	InstanceProfileName pulumi.StringInput
@@ -38,12 +39,14 @@ type NodeRole struct {
 }
 
 // NewNodeRole makes the role, its permissions and its access entry.
-func NewNodeRole(ctx *pulumi.Context, name string, args *NodeRoleArgs, opts ...pulumi.ResourceOption) (*NodeRole, error) {
+func NewNodeRole(ctx *pulumi.Context, name string, args *NodeRoleArgs, opts ...pulumi.ResourceOption) (*NodeRole,
+	error) {
 	if err := validateNodeRole(name, args).Err(); err != nil {
 		return nil, err
 	}
 	c := &NodeRole{}
-	if err := ctx.RegisterComponentResourceV2(nodeRoleType, name, pulumi.Map{"clusterName": args.ClusterName}, c, opts...); err != nil {
+	if err := ctx.RegisterComponentResourceV2(nodeRoleType, name, pulumi.Map{"clusterName": args.ClusterName}, c,
+		opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 	trust, err := NodeTrust(args.Partition).JSON(iampolicy.TrustLimit)
@@ -51,14 +54,17 @@ func NewNodeRole(ctx *pulumi.Context, name string, args *NodeRoleArgs, opts ...p
 		return nil, fmt.Errorf("write trust of %s: %w", name, err)
 	}
 	role, err := iam.NewRole(ctx, name+"-role", &iam.RoleArgs{
-		Description: pulumi.String("Nodes that Karpenter makes"), AssumeRolePolicy: pulumi.String(trust), Tags: pulumi.ToStringMap(args.Tags),
+		Description:      pulumi.String("Nodes that Karpenter makes"),
+		AssumeRolePolicy: pulumi.String(trust),
+		Tags:             pulumi.ToStringMap(args.Tags),
 	}, pulumi.Parent(c))
 	if err != nil {
 		return nil, fmt.Errorf("create role of %s: %w", name, err)
 	}
 	c.Name, c.Arn = role.Name, role.Arn
 	for _, policy := range nodePolicies(args.SSM) {
-		// Made before the old one is deleted, an attachment of the same policy would be removed by that deletion (field fault BR-47).
+		// Made before the old one is deleted, an attachment of the same policy would be removed by that deletion (field
+		// fault BR-47).
 		attachment, err := iam.NewRolePolicyAttachment(ctx, name+"-"+policy, &iam.RolePolicyAttachmentArgs{
 			Role: role.Name, PolicyArn: pulumi.String(managedPolicyArn(args.Partition, policy)),
 		}, pulumi.Parent(c), pulumi.DeleteBeforeReplace(true))
@@ -68,9 +74,13 @@ func NewNodeRole(ctx *pulumi.Context, name string, args *NodeRoleArgs, opts ...p
 		c.Ready = append(c.Ready, attachment)
 	}
 	entry, err := eks.NewAccessEntry(ctx, name+"-entry", &eks.AccessEntryArgs{
-		ClusterName: args.ClusterName, PrincipalArn: role.Arn, Type: pulumi.String("EC2_LINUX"), Tags: pulumi.ToStringMap(args.Tags),
+		ClusterName:  args.ClusterName,
+		PrincipalArn: role.Arn,
+		Type:         pulumi.String("EC2_LINUX"),
+		Tags:         pulumi.ToStringMap(args.Tags),
 	}, pulumi.Parent(c),
-		// An entry keeps pointing at the role it was made for, even when a new role has the same ARN (field fault BR-46).
+		// An entry keeps pointing at the role it was made for, even when a new role has the same ARN (field fault
+		// BR-46).
 		pulumi.ReplacementTrigger(role.UniqueId),
 		pulumi.DeleteBeforeReplace(true)) // a principal has one entry
 	if err != nil {

@@ -43,18 +43,21 @@ func sids(documents map[string]iampolicy.Document) map[string][]string {
 func TestControllerHasEveryStatementOfUpstream(t *testing.T) {
 	want := map[string][]string{
 		nodeLifecycle: {
-			"AllowScopedEC2InstanceAccessActions", "AllowScopedEC2LaunchTemplateAccessActions", "AllowScopedEC2InstanceActionsWithTags",
+			"AllowScopedEC2InstanceAccessActions", "AllowScopedEC2LaunchTemplateAccessActions",
+			"AllowScopedEC2InstanceActionsWithTags",
 			"AllowScopedResourceCreationTagging", "AllowScopedResourceTagging", "AllowScopedDeletion",
 		},
 		iamIntegration: {
-			"AllowPassingInstanceRole", "AllowScopedInstanceProfileCreationActions", "AllowScopedInstanceProfileTagActions",
+			"AllowPassingInstanceRole", "AllowScopedInstanceProfileCreationActions",
+			"AllowScopedInstanceProfileTagActions",
 			"AllowScopedInstanceProfileActions",
 		},
 		eksIntegration: {"AllowAPIServerEndpointDiscovery"},
 		interruption:   {"AllowInterruptionQueueActions"},
 		zonalShift:     {"AllowZonalShiftStatusReadOnly"},
 		resourceDiscovery: {
-			"AllowRegionalReadActions", "AllowSSMReadActions", "AllowPricingReadActions", "AllowUnscopedInstanceProfileListAction",
+			"AllowRegionalReadActions", "AllowSSMReadActions", "AllowPricingReadActions",
+			"AllowUnscopedInstanceProfileListAction",
 			"AllowInstanceProfileReadActions",
 		},
 	}
@@ -94,24 +97,37 @@ func TestNothingIsAllowedOnAQueueWhenInterruptionHandlingIsOff(t *testing.T) {
 func TestQueueUnderACustomersKeyCanBeRead(t *testing.T) {
 	f := facts()
 	f.QueueKeyArn = "arn:aws:kms:us-west-2:123456789012:key/k"
-	want := iampolicy.Statement{Sid: "AllowInterruptionQueueKey", Action: iampolicy.Strings{"kms:Decrypt"}, Resource: iampolicy.Strings{f.QueueKeyArn}}
+	want := iampolicy.Statement{
+		Sid:      "AllowInterruptionQueueKey",
+		Action:   iampolicy.Strings{"kms:Decrypt"},
+		Resource: iampolicy.Strings{f.QueueKeyArn},
+	}
 	if diff := cmp.Diff(want, mustPolicies(t, "1.15.0", f)[interruption].Statement[1]); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// longest names that AWS allows: clusters 100, queues 80, roles 64 in paths of 512; the regions of each partition are the longest of it.
+// longest names that AWS allows: clusters 100, queues 80, roles 64 in paths of 512; the regions of each partition are
+// the longest of it.
 func longest(partition, region string) Facts {
 	return Facts{
-		Partition: partition, Region: region, AccountID: "123456789012", Cluster: strings.Repeat("c", 100),
-		NodeRoleArn: "arn:" + partition + ":iam::123456789012:role/" + strings.Repeat("p", 512) + "/" + strings.Repeat("r", 64),
+		Partition: partition,
+		Region:    region,
+		AccountID: "123456789012",
+		Cluster:   strings.Repeat("c", 100),
+		NodeRoleArn: "arn:" + partition + ":iam::123456789012:role/" + strings.Repeat("p", 512) + "/" +
+			strings.Repeat("r", 64),
 		QueueArn:    fmt.Sprintf("arn:%s:sqs:%s:123456789012:%s", partition, region, strings.Repeat("q", 80)),
 		QueueKeyArn: fmt.Sprintf("arn:%s:kms:%s:123456789012:key/mrk-%s", partition, region, strings.Repeat("k", 32)),
 	}
 }
 
 func TestEachPolicyFitsIAMsLimitForTheLongestNames(t *testing.T) {
-	for partition, region := range map[string]string{"aws": "ap-southeast-1", "aws-cn": "cn-northwest-1", "aws-us-gov": "us-gov-west-1"} {
+	for partition, region := range map[string]string{
+		"aws":        "ap-southeast-1",
+		"aws-cn":     "cn-northwest-1",
+		"aws-us-gov": "us-gov-west-1",
+	} {
 		for version := range releases {
 			for key, d := range mustPolicies(t, version+".0", longest(partition, region)) {
 				text, err := d.JSON(iampolicy.ManagedLimit)
@@ -144,7 +160,9 @@ func TestPassRoleAdmitsBothSpellingsOfEC2InChina(t *testing.T) {
 
 func TestNodeRoleIsTrustedToEC2OfItsPartition(t *testing.T) {
 	for partition, want := range map[string]iampolicy.Strings{
-		"aws": {"ec2.amazonaws.com"}, "aws-us-gov": {"ec2.amazonaws.com"}, "aws-cn": {"ec2.amazonaws.com", "ec2.amazonaws.com.cn"},
+		"aws":        {"ec2.amazonaws.com"},
+		"aws-us-gov": {"ec2.amazonaws.com"},
+		"aws-cn":     {"ec2.amazonaws.com", "ec2.amazonaws.com.cn"},
 	} {
 		if diff := cmp.Diff(want, NodeTrust(partition).Statement[0].Principal["Service"]); diff != "" {
 			t.Errorf("%s:\n%s", partition, diff)
@@ -202,15 +220,23 @@ func settings() Settings {
 }
 
 func wiring() Wiring {
-	return Wiring{ClusterName: "dev", ClusterEndpoint: "https://x", QueueName: "q-1", RoleArn: "arn:aws:iam::123456789012:role/karpenter"}
+	return Wiring{
+		ClusterName:     "dev",
+		ClusterEndpoint: "https://x",
+		QueueName:       "q-1",
+		RoleArn:         "arn:aws:iam::123456789012:role/karpenter",
+	}
 }
 
 func TestValuesOfTheChart(t *testing.T) {
 	want := map[string]any{
 		"settings": map[string]any{"clusterName": "dev", "clusterEndpoint": "https://x", "interruptionQueue": "q-1"},
 		"controller": map[string]any{
-			"env":       []any{map[string]any{"name": "AWS_REGION", "value": "us-west-2"}},
-			"resources": map[string]any{"requests": map[string]any{"cpu": "500m", "memory": "1Gi"}, "limits": map[string]any{"memory": "1Gi"}},
+			"env": []any{map[string]any{"name": "AWS_REGION", "value": "us-west-2"}},
+			"resources": map[string]any{
+				"requests": map[string]any{"cpu": "500m", "memory": "1Gi"},
+				"limits":   map[string]any{"memory": "1Gi"},
+			},
 		},
 		"serviceAccount": map[string]any{
 			"create": true, "name": "karpenter",
@@ -264,7 +290,11 @@ func TestOneReplicaOnOneSystemNode(t *testing.T) {
 
 func TestControllerToleratesEverySystemTaint(t *testing.T) {
 	s := settings()
-	s.SystemTaints = append(s.SystemTaints, pool.Taint{Key: "dedicated", Effect: pool.NoExecute}, pool.Taint{Key: "a/b", Value: "c", Effect: pool.NoSchedule})
+	s.SystemTaints = append(s.SystemTaints, pool.Taint{Key: "dedicated", Effect: pool.NoExecute}, pool.Taint{
+		Key:    "a/b",
+		Value:  "c",
+		Effect: pool.NoSchedule,
+	})
 	text, err := json.Marshal(Values(s, wiring())["tolerations"])
 	if err != nil {
 		t.Fatal(err)

@@ -14,8 +14,8 @@ type Facts struct {
 	Cluster string
 	// NodeRoleArn is the only role that may be passed to instances.
 	NodeRoleArn string
-	// QueueArn of the interruption queue; empty when interruption handling is off, and then nothing is allowed on any queue
-	// (field fault BR-30).
+	// QueueArn of the interruption queue; empty when interruption handling is off, and then nothing is allowed on any
+	// queue (field fault BR-30).
 	QueueArn string
 	// QueueKeyArn of the customer's key that encrypts the queue; empty for SQS's own encryption.
 	QueueKeyArn string
@@ -40,8 +40,8 @@ func policyKeys(withQueue bool) []string {
 	return keys
 }
 
-// Policies of the controller, one managed policy for each key: each fits IAM's limit for the longest cluster name (field fault BR-38).
-// Statements are named and scoped as upstream's. It fails for a version without an entry.
+// Policies of the controller, one managed policy for each key: each fits IAM's limit for the longest cluster name
+// (field fault BR-38). Statements are named and scoped as upstream's. It fails for a version without an entry.
 // https://karpenter.sh/v1.15/reference/cloudformation/#controller-authorization
 func Policies(version string, f Facts) (map[string]iampolicy.Document, error) {
 	known, found := releases[minor(version)]
@@ -52,10 +52,14 @@ func Policies(version string, f Facts) (map[string]iampolicy.Document, error) {
 		nodeLifecycle:  iampolicy.New(f.nodeLifecycle(known)...),
 		iamIntegration: iampolicy.New(f.iamIntegration()...),
 		eksIntegration: iampolicy.New(iampolicy.Statement{
-			Sid: "AllowAPIServerEndpointDiscovery", Action: iampolicy.Strings{"eks:DescribeCluster"}, Resource: iampolicy.Strings{f.clusterArn()},
+			Sid:      "AllowAPIServerEndpointDiscovery",
+			Action:   iampolicy.Strings{"eks:DescribeCluster"},
+			Resource: iampolicy.Strings{f.clusterArn()},
 		}),
 		zonalShift: iampolicy.New(iampolicy.Statement{
-			Sid: "AllowZonalShiftStatusReadOnly", Action: iampolicy.Strings{"arc-zonal-shift:GetManagedResource"}, Resource: iampolicy.Strings{"*"},
+			Sid:       "AllowZonalShiftStatusReadOnly",
+			Action:    iampolicy.Strings{"arc-zonal-shift:GetManagedResource"},
+			Resource:  iampolicy.Strings{"*"},
 			Condition: iampolicy.Conditions{"StringEquals": {"arc-zonal-shift:ResourceIdentifier": {f.clusterArn()}}},
 		}),
 		resourceDiscovery: iampolicy.New(f.resourceDiscovery()...),
@@ -116,7 +120,9 @@ func (f Facts) nodeLifecycle(known release) []iampolicy.Statement {
 			Condition: iampolicy.Conditions{"StringEquals": owned, "StringLike": anyPool},
 		},
 		{
-			Sid: "AllowScopedEC2InstanceActionsWithTags", Action: append(iampolicy.Strings{"ec2:CreateLaunchTemplate"}, launch...), Resource: made,
+			Sid:      "AllowScopedEC2InstanceActionsWithTags",
+			Action:   append(iampolicy.Strings{"ec2:CreateLaunchTemplate"}, launch...),
+			Resource: made,
 			Condition: iampolicy.Conditions{
 				"StringEquals": {onRequest(f.ownedTag()): {"owned"}, onRequest(clusterNameTag): {f.Cluster}},
 				"StringLike":   anyPoolSent,
@@ -159,21 +165,29 @@ func (f Facts) iamIntegration() []iampolicy.Statement {
 	anyClass := map[string]iampolicy.Strings{onRequest(nodeClassTag): {"*"}, onResource(nodeClassTag): {"*"}}
 	return []iampolicy.Statement{
 		{
-			Sid: "AllowPassingInstanceRole", Action: iampolicy.Strings{"iam:PassRole"}, Resource: iampolicy.Strings{f.NodeRoleArn},
+			Sid:      "AllowPassingInstanceRole",
+			Action:   iampolicy.Strings{"iam:PassRole"},
+			Resource: iampolicy.Strings{f.NodeRoleArn},
 			// China needs both spellings (field fault BR-39); upstream lists both everywhere.
-			Condition: iampolicy.Conditions{"StringEquals": {"iam:PassedToService": {"ec2.amazonaws.com", "ec2.amazonaws.com.cn"}}},
+			Condition: iampolicy.Conditions{"StringEquals": {"iam:PassedToService": {"ec2.amazonaws.com",
+				"ec2.amazonaws.com.cn"}}},
 		},
 		{
-			Sid: "AllowScopedInstanceProfileCreationActions", Action: iampolicy.Strings{"iam:CreateInstanceProfile"}, Resource: f.instanceProfiles(),
+			Sid:       "AllowScopedInstanceProfileCreationActions",
+			Action:    iampolicy.Strings{"iam:CreateInstanceProfile"},
+			Resource:  f.instanceProfiles(),
 			Condition: iampolicy.Conditions{"StringEquals": sent, "StringLike": anyClassSent},
 		},
 		{
-			Sid: "AllowScopedInstanceProfileTagActions", Action: iampolicy.Strings{"iam:TagInstanceProfile"}, Resource: f.instanceProfiles(),
+			Sid:       "AllowScopedInstanceProfileTagActions",
+			Action:    iampolicy.Strings{"iam:TagInstanceProfile"},
+			Resource:  f.instanceProfiles(),
 			Condition: iampolicy.Conditions{"StringEquals": both, "StringLike": anyClass},
 		},
 		{
-			Sid:       "AllowScopedInstanceProfileActions",
-			Action:    iampolicy.Strings{"iam:AddRoleToInstanceProfile", "iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile"},
+			Sid: "AllowScopedInstanceProfileActions",
+			Action: iampolicy.Strings{"iam:AddRoleToInstanceProfile", "iam:RemoveRoleFromInstanceProfile",
+				"iam:DeleteInstanceProfile"},
 			Resource:  f.instanceProfiles(),
 			Condition: iampolicy.Conditions{"StringEquals": there, "StringLike": anyClassThere},
 		},
@@ -182,13 +196,16 @@ func (f Facts) iamIntegration() []iampolicy.Statement {
 
 func (f Facts) interruption() []iampolicy.Statement {
 	statements := []iampolicy.Statement{{
-		Sid:    "AllowInterruptionQueueActions",
-		Action: iampolicy.Strings{"sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"}, Resource: iampolicy.Strings{f.QueueArn},
+		Sid:      "AllowInterruptionQueueActions",
+		Action:   iampolicy.Strings{"sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"},
+		Resource: iampolicy.Strings{f.QueueArn},
 	}}
 	if f.QueueKeyArn != "" {
 		// Not upstream's: messages under a customer's key cannot be read otherwise.
 		statements = append(statements, iampolicy.Statement{
-			Sid: "AllowInterruptionQueueKey", Action: iampolicy.Strings{"kms:Decrypt"}, Resource: iampolicy.Strings{f.QueueKeyArn},
+			Sid:      "AllowInterruptionQueueKey",
+			Action:   iampolicy.Strings{"kms:Decrypt"},
+			Resource: iampolicy.Strings{f.QueueKeyArn},
 		})
 	}
 	return statements
@@ -199,8 +216,10 @@ func (f Facts) resourceDiscovery() []iampolicy.Statement {
 		{
 			Sid: "AllowRegionalReadActions",
 			Action: iampolicy.Strings{
-				"ec2:DescribeCapacityReservations", "ec2:DescribeImages", "ec2:DescribeInstances", "ec2:DescribeInstanceStatus",
-				"ec2:DescribeInstanceTypeOfferings", "ec2:DescribeInstanceTypes", "ec2:DescribeLaunchTemplates", "ec2:DescribePlacementGroups",
+				"ec2:DescribeCapacityReservations", "ec2:DescribeImages", "ec2:DescribeInstances",
+				"ec2:DescribeInstanceStatus",
+				"ec2:DescribeInstanceTypeOfferings", "ec2:DescribeInstanceTypes", "ec2:DescribeLaunchTemplates",
+				"ec2:DescribePlacementGroups",
 				"ec2:DescribeSecurityGroups", "ec2:DescribeSpotPriceHistory", "ec2:DescribeSubnets",
 			},
 			Resource:  iampolicy.Strings{"*"},
@@ -210,8 +229,20 @@ func (f Facts) resourceDiscovery() []iampolicy.Statement {
 			Sid: "AllowSSMReadActions", Action: iampolicy.Strings{"ssm:GetParameter"},
 			Resource: iampolicy.Strings{fmt.Sprintf("arn:%s:ssm:%s::parameter/aws/service/*", f.Partition, f.Region)},
 		},
-		{Sid: "AllowPricingReadActions", Action: iampolicy.Strings{"pricing:GetProducts"}, Resource: iampolicy.Strings{"*"}},
-		{Sid: "AllowUnscopedInstanceProfileListAction", Action: iampolicy.Strings{"iam:ListInstanceProfiles"}, Resource: iampolicy.Strings{"*"}},
-		{Sid: "AllowInstanceProfileReadActions", Action: iampolicy.Strings{"iam:GetInstanceProfile"}, Resource: f.instanceProfiles()},
+		{
+			Sid:      "AllowPricingReadActions",
+			Action:   iampolicy.Strings{"pricing:GetProducts"},
+			Resource: iampolicy.Strings{"*"},
+		},
+		{
+			Sid:      "AllowUnscopedInstanceProfileListAction",
+			Action:   iampolicy.Strings{"iam:ListInstanceProfiles"},
+			Resource: iampolicy.Strings{"*"},
+		},
+		{
+			Sid:      "AllowInstanceProfileReadActions",
+			Action:   iampolicy.Strings{"iam:GetInstanceProfile"},
+			Resource: f.instanceProfiles(),
+		},
 	}
 }

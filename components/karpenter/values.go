@@ -8,8 +8,8 @@ import (
 	"github.com/headroom-eks/headroom/components/pool"
 )
 
-// The names that the chart's objects, the trust policy and the documentation share. The role trusts exactly this service account, so
-// it may not follow the name of a release (field fault BR-54).
+// The names that the chart's objects, the trust policy and the documentation share. The role trusts exactly this
+// service account, so it may not follow the name of a release (field fault BR-54).
 const (
 	Namespace      = "kube-system" // its API priority is the highest
 	ServiceAccount = "karpenter"
@@ -26,8 +26,8 @@ var CRDs = []string{
 	"nodeclaims.karpenter.sh", "nodeoverlays.karpenter.sh", "nodepools.karpenter.sh",
 }
 
-// ChartReference is the address of a chart in a repository: the last part of the path occurs once, and nothing else names the chart
-// (field fault BR-51). The repository is an OCI address, or a folder with the unpacked charts.
+// ChartReference is the address of a chart in a repository: the last part of the path occurs once, and nothing else
+// names the chart (field fault BR-51). The repository is an OCI address, or a folder with the unpacked charts.
 func ChartReference(repository, chart string) string {
 	return strings.TrimSuffix(repository, "/") + "/" + chart
 }
@@ -38,7 +38,8 @@ type Settings struct {
 	Region string
 	// SystemPool is the pool that carries the controller; the controller never runs on nodes of its own.
 	SystemPool string
-	// SystemNodes is the least number of nodes of that pool. With one there is one replica: two refuse to share a node (field fault BR-56).
+	// SystemNodes is the least number of nodes of that pool. With one there is one replica: two refuse to share a node
+	// (field fault BR-56).
 	SystemNodes int
 	// SystemTaints of that pool.
 	SystemTaints []pool.Taint
@@ -77,8 +78,11 @@ func Values(s Settings, w Wiring) map[string]any {
 		settings["isolatedVPC"] = true
 	}
 	controller := map[string]any{
-		"env":       []any{map[string]any{"name": "AWS_REGION", "value": s.Region}},
-		"resources": map[string]any{"requests": map[string]any{"cpu": "500m", "memory": "1Gi"}, "limits": map[string]any{"memory": "1Gi"}},
+		"env": []any{map[string]any{"name": "AWS_REGION", "value": s.Region}},
+		"resources": map[string]any{
+			"requests": map[string]any{"cpu": "500m", "memory": "1Gi"},
+			"limits":   map[string]any{"memory": "1Gi"},
+		},
 	}
 	if s.ImageRepository != "" {
 		controller["image"] = map[string]any{"repository": s.ImageRepository}

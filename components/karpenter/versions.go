@@ -22,10 +22,14 @@ type release struct {
 var releases = map[string]release{
 	"1.13": {deletion: []string{"ec2:DeleteLaunchTemplate", "ec2:TerminateInstances"}},
 	"1.14": {deletion: []string{"ec2:DeleteLaunchTemplate", "ec2:TerminateInstances"}},
-	"1.15": {deletion: []string{"ec2:DeleteLaunchTemplate", "ec2:RebootInstances", "ec2:TerminateInstances"}, enableDRA: true},
+	"1.15": {
+		deletion:  []string{"ec2:DeleteLaunchTemplate", "ec2:RebootInstances", "ec2:TerminateInstances"},
+		enableDRA: true,
+	},
 }
 
-// leastFor is the oldest Karpenter that supports a Kubernetes version. https://karpenter.sh/v1.15/upgrading/compatibility/
+// leastFor is the oldest Karpenter that supports a Kubernetes version.
+// https://karpenter.sh/v1.15/upgrading/compatibility/
 var leastFor = map[string]string{
 	"1.31": "1.0.5", "1.32": "1.2", "1.33": "1.5", "1.34": "1.6", "1.35": "1.9", "1.36": "1.13", "1.37": "1.15",
 }
@@ -40,19 +44,22 @@ func minor(version string) string {
 	return ""
 }
 
-// ValidateVersion refuses a chart version that is not known here, or that does not support the Kubernetes version ("1.36").
+// ValidateVersion refuses a chart version that is not known here, or that does not support the Kubernetes version
+// ("1.36").
 func ValidateVersion(path, version, kubernetes string) (problems problem.List) {
 	if !exactVersion.MatchString(version) {
 		problems.Add(path, "%q is not an exact version; use a form such as 1.15.0, without v", version)
 		return problems
 	}
 	if _, found := releases[minor(version)]; !found {
-		problems.Add(path, "the permissions that Karpenter %s needs are not known here; use one of %v", version, slices.Sorted(maps.Keys(releases)))
+		problems.Add(path, "the permissions that Karpenter %s needs are not known here; use one of %v", version,
+			slices.Sorted(maps.Keys(releases)))
 	}
 	least, found := leastFor[kubernetes]
 	switch {
 	case !found:
-		problems.Add(path, "no Karpenter is known to support Kubernetes %q; use one of %v", kubernetes, slices.Sorted(maps.Keys(leastFor)))
+		problems.Add(path, "no Karpenter is known to support Kubernetes %q; use one of %v", kubernetes,
+			slices.Sorted(maps.Keys(leastFor)))
 	case semver.Compare("v"+version, "v"+least) < 0:
 		problems.Add(path, "Karpenter %s does not support Kubernetes %s; use %s or later", version, kubernetes, least)
 	}

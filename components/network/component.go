@@ -1,7 +1,7 @@
 // Package network gives a cluster its VPC: a new one, or an existing one by ids.
 //
-// It owns the VPC it makes, its subnets, routes, NAT and endpoints. It does not own an existing VPC: nothing in it is changed, not
-// even a tag. It does not own the security groups of nodes.
+// It owns the VPC it makes, its subnets, routes, NAT and endpoints. It does not own an existing VPC: nothing in it is
+// changed, not even a tag. It does not own the security groups of nodes.
 package network
 
 import (
@@ -23,8 +23,8 @@ type Args struct {
 	Region string
 	// NAT mode. Default one-per-vpc.
 	NAT NAT
-	// Endpoints are interface endpoints to make, by short service name ("ecr.api") or full name. Nil means IsolatedEndpoints with
-	// NAT none, and no endpoint otherwise. The S3 gateway endpoint is always made.
+	// Endpoints are interface endpoints to make, by short service name ("ecr.api") or full name. Nil means
+	// IsolatedEndpoints with NAT none, and no endpoint otherwise. The S3 gateway endpoint is always made.
 	Endpoints []string
 	Tags      map[string]string
 }
@@ -38,8 +38,9 @@ type Network struct {
 	CIDR string
 	// Private subnets hold nodes, public ones internet-facing load balancers. Public is empty with NAT none.
 	Private, Public Subnets
-	// Ready is what a node needs to reach anything: routes and endpoints. What starts nodes depends on it, not only on the outputs, and
-	// not on the component: which of a component's children a dependency on it covers is a matter of timing in Pulumi's Go SDK.
+	// Ready is what a node needs to reach anything: routes and endpoints. What starts nodes depends on it, not only on
+	// the outputs, and not on the component: which of a component's children a dependency on it covers is a matter of
+	// timing in Pulumi's Go SDK.
 	Ready []pulumi.Resource
 }
 
@@ -54,12 +55,17 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, fmt.Errorf("network %q: %w", name, err)
 	}
 	c := &Network{CIDR: a.CIDR}
-	inputs := pulumi.Map{"cidr": pulumi.String(a.CIDR), "zones": pulumi.ToStringArray(plan.zones), "nat": pulumi.String(a.NAT)}
+	inputs := pulumi.Map{
+		"cidr":  pulumi.String(a.CIDR),
+		"zones": pulumi.ToStringArray(plan.zones),
+		"nat":   pulumi.String(a.NAT),
+	}
 	if err := ctx.RegisterComponentResourceV2(networkType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 	r := &renderer{ctx: ctx, name: name, args: a, plan: plan, network: c}
-	for _, step := range []func() error{r.vpc, r.privateSubnets, r.publicSubnets, r.nat, r.gatewayEndpoint, r.interfaceEndpoints} {
+	for _, step := range []func() error{r.vpc, r.privateSubnets, r.publicSubnets, r.nat, r.gatewayEndpoint,
+		r.interfaceEndpoints} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("network %q: %w", name, err)
 		}
@@ -92,7 +98,8 @@ func Existing(ctx *pulumi.Context, name string, args *ExistingArgs, opts ...pulu
 	}
 	c := &Network{VpcID: pulumi.String(args.VpcID).ToStringOutput(), CIDR: args.CIDR}
 	c.Private, c.Public = existing(args.Private), existing(args.Public)
-	if err := ctx.RegisterComponentResourceV2(networkType, name, pulumi.Map{"vpcId": pulumi.String(args.VpcID)}, c, opts...); err != nil {
+	if err := ctx.RegisterComponentResourceV2(networkType, name, pulumi.Map{"vpcId": pulumi.String(args.VpcID)}, c,
+		opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 	return c, c.registerOutputs(ctx)
@@ -100,7 +107,10 @@ func Existing(ctx *pulumi.Context, name string, args *ExistingArgs, opts ...pulu
 
 func (c *Network) registerOutputs(ctx *pulumi.Context) error {
 	return ctx.RegisterResourceOutputs(c, pulumi.Map{
-		"vpcId": c.VpcID, "cidr": pulumi.String(c.CIDR), "privateSubnetIds": c.Private.IDs(), "publicSubnetIds": c.Public.IDs(),
+		"vpcId":            c.VpcID,
+		"cidr":             pulumi.String(c.CIDR),
+		"privateSubnetIds": c.Private.IDs(),
+		"publicSubnetIds":  c.Public.IDs(),
 	})
 }
 
@@ -187,7 +197,8 @@ func (r *renderer) publicSubnets() error {
 	}
 	r.ready(r.publicRoute)
 	for _, block := range r.plan.blocks {
-		subnet, err := r.subnet(r.name+"-public-"+block.Zone, r.plan.zone(block.Zone), block.Public.String(), publicRoleTag, r.publicTable)
+		subnet, err := r.subnet(r.name+"-public-"+block.Zone, r.plan.zone(block.Zone), block.Public.String(),
+			publicRoleTag, r.publicTable)
 		if err != nil {
 			return err
 		}
@@ -197,7 +208,8 @@ func (r *renderer) publicSubnets() error {
 }
 
 func (r *renderer) table(name string) (*ec2.RouteTable, error) {
-	table, err := ec2.NewRouteTable(r.ctx, name, &ec2.RouteTableArgs{VpcId: r.vpcID, Tags: r.tags(name)}, pulumi.Parent(r.network))
+	table, err := ec2.NewRouteTable(r.ctx, name, &ec2.RouteTableArgs{VpcId: r.vpcID, Tags: r.tags(name)},
+		pulumi.Parent(r.network))
 	if err != nil {
 		return nil, fmt.Errorf("create route table %s: %w", name, err)
 	}

@@ -156,7 +156,8 @@ func TestTagsReachEverythingThatCarriesThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	untagged := []string{"aws:ec2/route:Route", "aws:ec2/routeTableAssociation:RouteTableAssociation", "headroom:network:Network"}
+	untagged := []string{"aws:ec2/route:Route", "aws:ec2/routeTableAssociation:RouteTableAssociation",
+		"headroom:network:Network"}
 	for _, res := range r.All() {
 		tags, _ := res.Inputs["tags"].(map[string]any)
 		if !slices.Contains(untagged, res.Type) && tags["team"] != "ml" {
@@ -207,7 +208,8 @@ func TestInvalidNetworkNamesEveryProblem(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{"10.0.0.1/24 is not the start", `nat: "two"`, "region:", `zones[1]: "us-west-2a" is given twice`,
+	for _, want := range []string{"10.0.0.1/24 is not the start", `nat: "two"`, "region:",
+		`zones[1]: "us-west-2a" is given twice`,
 		"zones: 1 of 2", "endpoints[0]: s3", `endpoints[1]: "STS"`, `endpoints[3]: "ec2" is given twice`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error lacks %q:\n%v", want, err)

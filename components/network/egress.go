@@ -15,7 +15,8 @@ func (r *renderer) nat() error {
 		address, err := ec2.NewEip(r.ctx, name, &ec2.EipArgs{
 			Domain: pulumi.String("vpc"),
 			Tags:   r.tags(name),
-			// EC2 refuses to map an address into a VPC that has no internet gateway, and to detach a gateway with mapped addresses.
+			// EC2 refuses to map an address into a VPC that has no internet gateway, and to detach a gateway with
+			// mapped addresses.
 		}, pulumi.Parent(r.network), pulumi.DependsOn([]pulumi.Resource{r.gateway}))
 		if err != nil {
 			return fmt.Errorf("create address of NAT gateway %s: %w", zone, err)

@@ -25,14 +25,15 @@ var NATs = []NAT{NATPerVPC, NATPerZone, NATNone}
 // DefaultCIDR gives 8,187 usable addresses to the private subnet of each zone.
 const DefaultCIDR = "10.0.0.0/16"
 
-// The VPC is cut into eight equal blocks, whatever the number of zones, so that a zone added at the end moves nothing: seven for
-// private subnets, and the last, cut into eight again, for public ones.
+// The VPC is cut into eight equal blocks, whatever the number of zones, so that a zone added at the end moves nothing:
+// seven for private subnets, and the last, cut into eight again, for public ones.
 const (
 	cutBits  = 3
 	maxZones = 1<<cutBits - 1
 
-	// Sizes of a VPC. AWS allows none larger than /16; below /21 a public subnet is too small for a load balancer, which wants a
-	// /27. https://docs.aws.amazon.com/elasticloadbalancing/latest/application/application-load-balancers.html
+	// Sizes of a VPC. AWS allows none larger than /16; below /21 a public subnet is too small for a load balancer,
+	// which wants a /27.
+	// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/application-load-balancers.html
 	minBits, maxBits = 16, 21
 )
 
@@ -49,11 +50,13 @@ var noControlPlane = []string{"use1-az3", "usw1-az2", "cac1-az3"}
 // HostsControlPlane tells whether EKS can put a control plane's network interface in the zone.
 func (z Zone) HostsControlPlane() bool { return !slices.Contains(noControlPlane, z.ID) }
 
-// IsolatedEndpoints are the interface endpoints that a cluster needs in a network without a way out, by short service name: images,
-// nodes joining, controllers, logs. IAM and the price list have no endpoint; what needs them gets an answer in its configuration.
+// IsolatedEndpoints are the interface endpoints that a cluster needs in a network without a way out, by short service
+// name: images, nodes joining, controllers, logs. IAM and the price list have no endpoint; what needs them gets an
+// answer in its configuration.
 // https://docs.aws.amazon.com/eks/latest/userguide/private-clusters.html
 var IsolatedEndpoints = []string{
-	"autoscaling", "ec2", "ecr.api", "ecr.dkr", "eks", "eks-auth", "elasticloadbalancing", "kms", "logs", "sqs", "ssm", "sts",
+	"autoscaling", "ec2", "ecr.api", "ecr.dkr", "eks", "eks-auth", "elasticloadbalancing", "kms", "logs", "sqs", "ssm",
+	"sts",
 }
 
 // Block is the address range of one zone's subnets.
@@ -62,8 +65,8 @@ type Block struct {
 	Private, Public netip.Prefix
 }
 
-// Divide gives each zone its ranges. They are aligned, inside the VPC, never overlap, and depend only on the VPC and the zone's
-// place in the list. It takes at most seven zones and an IPv4 range between /16 and /21.
+// Divide gives each zone its ranges. They are aligned, inside the VPC, never overlap, and depend only on the VPC and
+// the zone's place in the list. It takes at most seven zones and an IPv4 range between /16 and /21.
 func Divide(vpc netip.Prefix, zones []string) ([]Block, error) {
 	if len(zones) > maxZones {
 		return nil, fmt.Errorf("divide %s: %d zones, at most %d fit", vpc, len(zones), maxZones)
@@ -88,7 +91,8 @@ func part(whole netip.Prefix, i int) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}), bits)
 }
 
-// Load balancer controllers find subnets by these tags. No discovery tag is written: what needs a subnet gets its id (field fault BR-76).
+// Load balancer controllers find subnets by these tags. No discovery tag is written: what needs a subnet gets its id
+// (field fault BR-76).
 // https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html
 const (
 	publicRoleTag  = "kubernetes.io/role/elb"
@@ -120,7 +124,8 @@ var (
 	fullService  = regexp.MustCompile(`^(cn\.)?com\.amazonaws\.[a-z0-9-]+\.`)
 )
 
-// serviceName of an endpoint. A full name is taken as it is: in some partitions the prefix differs from service to service.
+// serviceName of an endpoint. A full name is taken as it is: in some partitions the prefix differs from service to
+// service.
 func serviceName(region, service string) string {
 	if fullService.MatchString(service) {
 		return service
@@ -181,7 +186,8 @@ func (a Args) validate() (problems problem.List) {
 	case cidr.Bits() < minBits || cidr.Bits() > maxBits:
 		problems.Add("cidr", "/%d is outside /%d to /%d; choose a size between them", cidr.Bits(), minBits, maxBits)
 	case !privateRange(cidr):
-		problems.Add("cidr", "%s is not a private range; use 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or 100.64.0.0/10", cidr)
+		problems.Add("cidr",
+			"%s is not a private range; use 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or 100.64.0.0/10", cidr)
 	}
 	problems.Join("", validateZones(a.Zones))
 	if len(a.Zones) > maxZones {
@@ -237,7 +243,8 @@ func validateZones(zones []Zone) (problems problem.List) {
 		seen[z.Name] = true
 	}
 	if hosts < 2 {
-		problems.Add("zones", "%d of %d can host an EKS control plane, which needs two (none goes into %s); name another zone",
+		problems.Add("zones", "%d of %d can host an EKS control plane, which needs two (none goes into %s); name "+
+			"another zone",
 			hosts, len(zones), strings.Join(noControlPlane, ", "))
 	}
 	return problems

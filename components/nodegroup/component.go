@@ -1,10 +1,12 @@
 // Package nodegroup makes one EKS managed node group with a launch template of its own, and the role its nodes run as.
 //
-// It owns how nodes start: image, disk, metadata service, tags, taints and labels. It does not own what moves their number, nor the
-// tags of the Auto Scaling group (package clusterautoscaler), nor how a pool is spread over several groups.
+// It owns how nodes start: image, disk, metadata service, tags, taints and labels. It does not own what moves their
+// number, nor the tags of the Auto Scaling group (package clusterautoscaler), nor how a pool is spread over several
+// groups.
 //
-// An update replaces nodes one at a time. EKS starts new ones first, for which it widens the group for a while, by up to twice the
-// number of its zones: quota has to have room for them, and a GPU pool's maximum does not include them (field fault BR-17).
+// An update replaces nodes one at a time. EKS starts new ones first, for which it widens the group for a while, by up
+// to twice the number of its zones: quota has to have room for them, and a GPU pool's maximum does not include them
+// (field fault BR-17).
 package nodegroup
 
 import (
@@ -48,8 +50,8 @@ type Args struct {
 	Taints  []pool.Taint
 	// NodeRepair lets EKS replace nodes it finds unhealthy.
 	NodeRepair bool
-	// DependsOn is what nodes need to join and is not among the other arguments: routes, the network add-on. It is kept until the
-	// nodes are gone.
+	// DependsOn is what nodes need to join and is not among the other arguments: routes, the network add-on. It is kept
+	// until the nodes are gone.
 	DependsOn []pulumi.Resource
 	Tags      map[string]string
 }
@@ -142,20 +144,30 @@ func groupArgs(a Args, template *ec2.LaunchTemplate, tags pulumi.StringMapOutput
 		Labels:         pulumi.ToStringMap(nodeLabels(a.Pool, a.Labels)),
 		Taints:         taints,
 		ScalingConfig: eks.NodeGroupScalingConfigArgs{
-			MinSize: pulumi.Int(a.Scaling.Min), DesiredSize: pulumi.Int(a.Scaling.Desired), MaxSize: pulumi.Int(a.Scaling.Max),
+			MinSize:     pulumi.Int(a.Scaling.Min),
+			DesiredSize: pulumi.Int(a.Scaling.Desired),
+			MaxSize:     pulumi.Int(a.Scaling.Max),
 		},
 		UpdateConfig:     eks.NodeGroupUpdateConfigArgs{MaxUnavailable: pulumi.Int(1)},
 		NodeRepairConfig: eks.NodeGroupNodeRepairConfigArgs{Enabled: pulumi.Bool(a.NodeRepair)},
-		LaunchTemplate:   eks.NodeGroupLaunchTemplateArgs{Id: template.ID(), Version: pulumi.Sprintf("%d", template.LatestVersion)},
-		Tags:             tags,
+		LaunchTemplate: eks.NodeGroupLaunchTemplateArgs{
+			Id:      template.ID(),
+			Version: pulumi.Sprintf("%d", template.LatestVersion),
+		},
+		Tags: tags,
 	}
 }
 
-// launchTemplate has no security group: without one EKS attaches the cluster's own, the same on every node (field fault BR-75).
-func (c *NodeGroup) launchTemplate(ctx *pulumi.Context, name string, a Args, tags pulumi.StringMapOutput) (*ec2.LaunchTemplate, error) {
+// launchTemplate has no security group: without one EKS attaches the cluster's own, the same on every node (field fault
+// BR-75).
+func (c *NodeGroup) launchTemplate(ctx *pulumi.Context, name string, a Args,
+	tags pulumi.StringMapOutput) (*ec2.LaunchTemplate, error) {
 	var specifications ec2.LaunchTemplateTagSpecificationArray
 	for _, kind := range []string{"instance", "volume", "network-interface"} {
-		specifications = append(specifications, ec2.LaunchTemplateTagSpecificationArgs{ResourceType: pulumi.String(kind), Tags: tags})
+		specifications = append(specifications, ec2.LaunchTemplateTagSpecificationArgs{
+			ResourceType: pulumi.String(kind),
+			Tags:         tags,
+		})
 	}
 	args := &ec2.LaunchTemplateArgs{
 		Description: pulumi.Sprintf("Nodes of pool %s", a.Pool),

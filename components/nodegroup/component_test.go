@@ -21,16 +21,32 @@ const (
 
 func args() *nodegroup.Args {
 	return &nodegroup.Args{
-		ClusterName: pulumi.String("headroom-dev"), KubernetesVersion: "1.36", ReleaseVersion: "1.36.3-20260911",
-		Pool: "gpu-l4", InstanceTypes: []string{"g6.xlarge"}, Scaling: nodegroup.Fixed(1),
-		Shape: pool.Shape{Architecture: "x86_64", GPUs: 1},
+		ClusterName:       pulumi.String("headroom-dev"),
+		KubernetesVersion: "1.36",
+		ReleaseVersion:    "1.36.3-20260911",
+		Pool:              "gpu-l4",
+		InstanceTypes:     []string{"g6.xlarge"},
+		Scaling:           nodegroup.Fixed(1),
+		Shape:             pool.Shape{Architecture: "x86_64", GPUs: 1},
 		Subnets: network.Subnets{
-			{ID: pulumi.String("subnet-a").ToStringOutput(), Zone: network.Zone{Name: "us-west-2a"}, CIDR: "10.0.0.0/19"},
-			{ID: pulumi.String("subnet-b").ToStringOutput(), Zone: network.Zone{Name: "us-west-2b"}, CIDR: "10.0.32.0/19"},
+			{
+				ID:   pulumi.String("subnet-a").ToStringOutput(),
+				Zone: network.Zone{Name: "us-west-2a"},
+				CIDR: "10.0.0.0/19",
+			},
+			{
+				ID:   pulumi.String("subnet-b").ToStringOutput(),
+				Zone: network.Zone{Name: "us-west-2b"},
+				CIDR: "10.0.32.0/19",
+			},
 		},
 		Labels: map[string]string{pool.AcceleratorLabel: "nvidia-l4"},
-		Taints: []pool.Taint{pool.GPUTaint, {Key: "drain", Effect: pool.NoExecute}, {Key: "soft", Value: "x", Effect: pool.PreferNoSchedule}},
-		Tags:   map[string]string{"team": "ml"},
+		Taints: []pool.Taint{pool.GPUTaint, {Key: "drain", Effect: pool.NoExecute}, {
+			Key:    "soft",
+			Value:  "x",
+			Effect: pool.PreferNoSchedule,
+		}},
+		Tags: map[string]string{"team": "ml"},
 	}
 }
 
@@ -50,11 +66,15 @@ func run(t *testing.T, with recorder.Answers, change func(*nodegroup.Args)) (*re
 	t.Helper()
 	var asg string
 	r, err := recorder.Run(with, func(ctx *pulumi.Context) error {
-		role, err := nodegroup.NewRole(ctx, "nodes", &nodegroup.RoleArgs{Partition: "aws-cn", Tags: map[string]string{"team": "ml"}})
+		role, err := nodegroup.NewRole(ctx, "nodes", &nodegroup.RoleArgs{
+			Partition: "aws-cn",
+			Tags:      map[string]string{"team": "ml"},
+		})
 		if err != nil {
 			return err
 		}
-		routes, err := cloudwatch.NewLogGroup(ctx, "routes", &cloudwatch.LogGroupArgs{Tags: pulumi.StringMap{"team": pulumi.String("ml")}})
+		routes, err := cloudwatch.NewLogGroup(ctx, "routes",
+			&cloudwatch.LogGroupArgs{Tags: pulumi.StringMap{"team": pulumi.String("ml")}})
 		if err != nil {
 			return err
 		}
@@ -104,7 +124,8 @@ func TestNodesCarryPoolAndAcceleratorLabels(t *testing.T) {
 // Field fault BR-78.
 func TestMetadataServiceWantsTokensAndIsOutOfReachForPods(t *testing.T) {
 	want := map[string]any{"httpEndpoint": "enabled", "httpTokens": "required", "httpPutResponseHopLimit": 1.0}
-	if diff := cmp.Diff(want, mustRun(t, same).Get(t, template, "gpu-l4-template").Inputs["metadataOptions"]); diff != "" {
+	if diff := cmp.Diff(want, mustRun(t, same).Get(t, template,
+		"gpu-l4-template").Inputs["metadataOptions"]); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -128,7 +149,12 @@ func TestRootVolumeIsEncryptedAndGivenOnce(t *testing.T) {
 // Field faults BR-04 and BR-75: tags go through the template, security groups do not.
 func TestTemplateTagsWhatTheGroupStarts(t *testing.T) {
 	in := mustRun(t, same).Get(t, template, "gpu-l4-template").Inputs
-	tags := map[string]any{"team": "ml", "Name": "headroom-dev-gpu-l4", "headroom/cluster": "headroom-dev", "headroom/pool": "gpu-l4"}
+	tags := map[string]any{
+		"team":             "ml",
+		"Name":             "headroom-dev-gpu-l4",
+		"headroom/cluster": "headroom-dev",
+		"headroom/pool":    "gpu-l4",
+	}
 	var want []any
 	for _, kind := range []string{"instance", "volume", "network-interface"} {
 		want = append(want, map[string]any{"resourceType": kind, "tags": tags})
@@ -174,7 +200,11 @@ func TestDesiredSizeIsIgnoredOnTheGroupItself(t *testing.T) {
 		if got := g.RPC.IgnoreChanges; !slices.Equal(got, want) {
 			t.Errorf("ignore %v: the group ignores %v", ignore, got)
 		}
-		if diff := cmp.Diff(map[string]any{"minSize": 0.0, "desiredSize": 1.0, "maxSize": 4.0}, g.Inputs["scalingConfig"]); diff != "" {
+		if diff := cmp.Diff(map[string]any{
+			"minSize":     0.0,
+			"desiredSize": 1.0,
+			"maxSize":     4.0,
+		}, g.Inputs["scalingConfig"]); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -195,7 +225,8 @@ func TestGroupStartsNodesInItsSubnetsOnly(t *testing.T) {
 func TestReservationIsTargetedByTheTemplate(t *testing.T) {
 	r := mustRun(t, func(a *nodegroup.Args) { a.CapacityType, a.ReservationID = pool.Reserved, "cr-1" })
 	want := map[string]any{"capacityReservationTarget": map[string]any{"capacityReservationId": "cr-1"}}
-	if diff := cmp.Diff(want, r.Get(t, template, "gpu-l4-template").Inputs["capacityReservationSpecification"]); diff != "" {
+	if diff := cmp.Diff(want, r.Get(t, template,
+		"gpu-l4-template").Inputs["capacityReservationSpecification"]); diff != "" {
 		t.Error(diff)
 	}
 	if got := r.Get(t, group, "gpu-l4-group").Inputs["capacityType"]; got != "ON_DEMAND" {
@@ -224,7 +255,8 @@ func TestNodeRoleMayDoWhatNodesNeed(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	want := []string{"arn:aws-cn:iam::aws:policy/AmazonEC2ContainerRegistryPullOnly", "arn:aws-cn:iam::aws:policy/AmazonEKSWorkerNodePolicy",
+	want := []string{"arn:aws-cn:iam::aws:policy/AmazonEC2ContainerRegistryPullOnly",
+		"arn:aws-cn:iam::aws:policy/AmazonEKSWorkerNodePolicy",
 		"arn:aws-cn:iam::aws:policy/AmazonEKS_CNI_Policy"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -245,14 +277,16 @@ func TestAsgNameIsNeverEmpty(t *testing.T) {
 		t.Errorf("name %q, error %v", name, err)
 	}
 	for label, with := range map[string]recorder.Answers{"none": answers(), "empty": answers("")} {
-		if _, _, err := run(t, with, same); err == nil || !strings.Contains(err.Error(), "reports no Auto Scaling group") {
+		if _, _, err := run(t, with, same); err == nil ||
+			!strings.Contains(err.Error(), "reports no Auto Scaling group") {
 			t.Errorf("%s: error %v", label, err)
 		}
 	}
 }
 
 func TestTagsReachEverythingThatCarriesThem(t *testing.T) {
-	untagged := []string{"aws:iam/rolePolicyAttachment:RolePolicyAttachment", "headroom:nodegroup:NodeGroup", "headroom:nodegroup:Role"}
+	untagged := []string{"aws:iam/rolePolicyAttachment:RolePolicyAttachment", "headroom:nodegroup:NodeGroup",
+		"headroom:nodegroup:Role"}
 	for _, res := range mustRun(t, same).All() {
 		tags, _ := res.Inputs["tags"].(map[string]any)
 		if !slices.Contains(untagged, res.Type) && tags["team"] != "ml" {
@@ -263,22 +297,41 @@ func TestTagsReachEverythingThatCarriesThem(t *testing.T) {
 
 func TestInvalidGroupIsRefused(t *testing.T) {
 	for want, change := range map[string]func(*nodegroup.Args){
-		"desired size 1 is below minimum 2":    func(a *nodegroup.Args) { a.Scaling = nodegroup.Scaling{Min: 2, Desired: 1, Max: 10} }, // field fault BR-16
-		"desired size 5 exceeds maximum 3":     func(a *nodegroup.Args) { a.Scaling = nodegroup.Scaling{Desired: 5, Max: 3} },
-		"maximum 0 is below 1":                 func(a *nodegroup.Args) { a.Scaling = nodegroup.Scaling{} },
-		"minimum -1 is negative":               func(a *nodegroup.Args) { a.Scaling = nodegroup.Scaling{Min: -1, Desired: 1, Max: 1} },
-		"subnets: there is none":               func(a *nodegroup.Args) { a.Subnets = nil }, // field fault BR-68
-		"its subnets lie in":                   func(a *nodegroup.Args) { a.Zone = "us-west-2a" },
-		"releaseVersion: \"latest\"":           func(a *nodegroup.Args) { a.ReleaseVersion = "latest" },
-		"is for Kubernetes 1.35":               func(a *nodegroup.Args) { a.ReleaseVersion = "1.35.3-20260911" },
-		"domain \"kubernetes.io\" is reserved": func(a *nodegroup.Args) { a.Labels = map[string]string{"node-role.kubernetes.io/worker": "true"} }, // field fault BR-64
-		"effect \"NO_SCHEDULE\" is unknown":    func(a *nodegroup.Args) { a.Taints[0].Effect = "NO_SCHEDULE" },
-		"do not go together":                   func(a *nodegroup.Args) { a.ReservationID = "cr-1" },
-		"architecture \"\" has no":             func(a *nodegroup.Args) { a.Shape.Architecture = "" },
-		"instanceTypes: name at least one":     func(a *nodegroup.Args) { a.InstanceTypes = nil },
-		"diskGiB: 8 is too small":              func(a *nodegroup.Args) { a.DiskGiB = 8 },
-		"a node role are both needed":          func(a *nodegroup.Args) { a.Role = nil },
-		"both needed":                          func(a *nodegroup.Args) { a.Role = &nodegroup.Role{} },
+		"desired size 1 is below minimum 2": func(a *nodegroup.Args) {
+			a.Scaling = nodegroup.Scaling{
+				Min:     2,
+				Desired: 1,
+				Max:     10,
+			}
+		}, // field fault BR-16
+		"desired size 5 exceeds maximum 3": func(a *nodegroup.Args) {
+			a.Scaling = nodegroup.Scaling{Desired: 5,
+				Max: 3}
+		},
+		"maximum 0 is below 1": func(a *nodegroup.Args) { a.Scaling = nodegroup.Scaling{} },
+		"minimum -1 is negative": func(a *nodegroup.Args) {
+			a.Scaling = nodegroup.Scaling{
+				Min:     -1,
+				Desired: 1,
+				Max:     1,
+			}
+		},
+		"subnets: there is none":     func(a *nodegroup.Args) { a.Subnets = nil }, // field fault BR-68
+		"its subnets lie in":         func(a *nodegroup.Args) { a.Zone = "us-west-2a" },
+		"releaseVersion: \"latest\"": func(a *nodegroup.Args) { a.ReleaseVersion = "latest" },
+		"is for Kubernetes 1.35":     func(a *nodegroup.Args) { a.ReleaseVersion = "1.35.3-20260911" },
+		// field fault BR-64
+		"domain \"kubernetes.io\" is reserved": func(
+			a *nodegroup.Args) {
+			a.Labels = map[string]string{"node-role.kubernetes.io/worker": "true"}
+		},
+		"effect \"NO_SCHEDULE\" is unknown": func(a *nodegroup.Args) { a.Taints[0].Effect = "NO_SCHEDULE" },
+		"do not go together":                func(a *nodegroup.Args) { a.ReservationID = "cr-1" },
+		"architecture \"\" has no":          func(a *nodegroup.Args) { a.Shape.Architecture = "" },
+		"instanceTypes: name at least one":  func(a *nodegroup.Args) { a.InstanceTypes = nil },
+		"diskGiB: 8 is too small":           func(a *nodegroup.Args) { a.DiskGiB = 8 },
+		"a node role are both needed":       func(a *nodegroup.Args) { a.Role = nil },
+		"both needed":                       func(a *nodegroup.Args) { a.Role = &nodegroup.Role{} },
 	} {
 		r, _, err := run(t, answers("asg"), change)
 		if err == nil || !strings.Contains(err.Error(), want) {

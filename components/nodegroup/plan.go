@@ -17,15 +17,16 @@ import (
 // Scaling of a group. EKS accepts 0 <= Min <= Desired <= Max and Max >= 1.
 type Scaling struct {
 	Min, Desired, Max int
-	// IgnoreDesired leaves the desired size to whatever scales the group; Desired is then used only when the group is made.
+	// IgnoreDesired leaves the desired size to whatever scales the group; Desired is then used only when the group is
+	// made.
 	IgnoreDesired bool
 }
 
 // Fixed is the scaling of a group that nothing scales. EKS takes no maximum of 0, so an empty group has 1.
 func Fixed(nodes int) Scaling { return Scaling{Min: nodes, Desired: nodes, Max: max(nodes, 1)} }
 
-// AMIType for the nodes: always AL2023, whose NVIDIA variant brings the driver. AL2 has no images for Kubernetes 1.33 and later
-// (field faults BR-70, BR-71). https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html
+// AMIType for the nodes: always AL2023, whose NVIDIA variant brings the driver. AL2 has no images for Kubernetes 1.33
+// and later (field faults BR-70, BR-71). https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html
 func AMIType(shape pool.Shape) string {
 	arch, variant := "x86_64", "STANDARD"
 	if shape.Architecture == "arm64" {
@@ -37,7 +38,8 @@ func AMIType(shape pool.Shape) string {
 	return "AL2023_" + arch + "_" + variant
 }
 
-// rootDevice of AL2023 images. A mapping for another device would add a disk and leave the root as small as it is (field fault BR-67).
+// rootDevice of AL2023 images. A mapping for another device would add a disk and leave the root as small as it is
+// (field fault BR-67).
 const rootDevice = "/dev/xvda"
 
 const (
@@ -45,13 +47,14 @@ const (
 	defaultGPUDiskGiB = 200 // inference images and models
 )
 
-// maxName is EKS's limit of a node group's name. https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html
+// maxName is EKS's limit of a node group's name.
+// https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html
 const maxName = 63
 
-// Name of the group: the pool, its zone when it has one of several, and a hash of everything whose change makes EKS replace the group.
-// So a replacement has another name and can be made before the old group goes (field fault BR-88), and a group can be looked up in
-// AWS before the program makes anything. Not in the hash, because they are not known by then: the cluster and the node role, which are
-// replaced only when everything is.
+// Name of the group: the pool, its zone when it has one of several, and a hash of everything whose change makes EKS
+// replace the group. So a replacement has another name and can be made before the old group goes (field fault BR-88),
+// and a group can be looked up in AWS before the program makes anything. Not in the hash, because they are not known by
+// then: the cluster and the node role, which are replaced only when everything is.
 func (a Args) Name() string {
 	subnets := make([]string, len(a.Subnets))
 	for i, s := range a.Subnets {
@@ -59,7 +62,8 @@ func (a Args) Name() string {
 	}
 	slices.Sort(subnets)
 	h := sha256.New()
-	for _, part := range [][]string{{a.Pool, a.Zone, AMIType(a.Shape), capacityType(a.CapacityType)}, a.InstanceTypes, subnets} {
+	for _, part := range [][]string{{a.Pool, a.Zone, AMIType(a.Shape), capacityType(a.CapacityType)}, a.InstanceTypes,
+		subnets} {
 		fmt.Fprintf(h, "%q\n", part)
 	}
 	suffix := "-" + hex.EncodeToString(h.Sum(nil))[:8]
@@ -146,7 +150,8 @@ func (a Args) validate() (problems problem.List) {
 		problems.Add("cluster", "its name and a node role are both needed")
 	}
 	if len(a.Subnets) == 0 {
-		problems.Add("subnets", "there is none; no zone of the network offers the instance type and is among the pool's zones")
+		problems.Add("subnets", "there is none; no zone of the network offers the instance type and is among the "+
+			"pool's zones")
 	}
 	if a.Zone != "" && (len(a.Subnets.Zones()) != 1 || a.Subnets.Zones()[0] != a.Zone) {
 		problems.Add("zone", "the group is for %s and its subnets lie in %v", a.Zone, a.Subnets.Zones())
@@ -160,13 +165,15 @@ func (a Args) validate() (problems problem.List) {
 	if m := release.FindStringSubmatch(a.ReleaseVersion); m == nil {
 		problems.Add("releaseVersion", "%q is not an AL2023 release; pin one like 1.36.3-20260911", a.ReleaseVersion)
 	} else if m[1] != a.KubernetesVersion {
-		problems.Add("releaseVersion", "%s is for Kubernetes %s, the group for %s; pin a release of it", a.ReleaseVersion, m[1], a.KubernetesVersion)
+		problems.Add("releaseVersion", "%s is for Kubernetes %s, the group for %s; pin a release of it",
+			a.ReleaseVersion, m[1], a.KubernetesVersion)
 	}
 	if !slices.Contains(pool.CapacityTypes, a.CapacityType) {
 		problems.Add("capacityType", "%q is unknown; use on-demand, spot or reserved", a.CapacityType)
 	}
 	if (a.CapacityType == pool.Reserved) != strings.HasPrefix(a.ReservationID, "cr-") {
-		problems.Add("reservation", "id %q and capacity type %s do not go together; give both an id and reserved, or neither",
+		problems.Add("reservation", "id %q and capacity type %s do not go together; give both an id and reserved, or "+
+			"neither",
 			a.ReservationID, a.CapacityType)
 	}
 	if a.DiskGiB < 20 {

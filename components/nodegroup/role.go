@@ -19,7 +19,8 @@ type RoleArgs struct {
 	Tags map[string]string
 }
 
-// Role that nodes run as. EKS itself makes the access entry of a managed group's role; nobody else may (field fault BR-45).
+// Role that nodes run as. EKS itself makes the access entry of a managed group's role; nobody else may (field fault
+// BR-45).
 type Role struct {
 	pulumi.ResourceState
 
@@ -39,7 +40,8 @@ func NewRole(ctx *pulumi.Context, name string, args *RoleArgs, opts ...pulumi.Re
 		return nil, fmt.Errorf("trust of node role %s: %w", name, err)
 	}
 	c := &Role{}
-	if err := ctx.RegisterComponentResourceV2(roleType, name, pulumi.Map{"ssm": pulumi.Bool(args.SSM)}, c, opts...); err != nil {
+	if err := ctx.RegisterComponentResourceV2(roleType, name, pulumi.Map{"ssm": pulumi.Bool(args.SSM)}, c,
+		opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 	role, err := iam.NewRole(ctx, name+"-role", &iam.RoleArgs{

@@ -24,8 +24,8 @@ type Args struct {
 	RoleName, InstanceProfile pulumi.StringInput
 	// Controller is all that must be there as long as a node of the pool lives: charts, permissions, access entry.
 	Controller []pulumi.Resource
-	// KeepOnDelete leaves the objects and their nodes in the cluster when they leave the stack. Set it in an update of its own before
-	// the objects are handed over to GitOps; a destroy leaves instances behind while it is set.
+	// KeepOnDelete leaves the objects and their nodes in the cluster when they leave the stack. Set it in an update of
+	// its own before the objects are handed over to GitOps; a destroy leaves instances behind while it is set.
 	KeepOnDelete bool
 }
 
@@ -53,8 +53,8 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, fmt.Errorf("plan node class of %s: %w", name, err)
 	}
 	wire(class.Spec, args)
-	// The controller finishes the deletion of a node class and of the nodes of a pool, so it must outlive both (field fault BR-86);
-	// its charts bring the definitions of both kinds (field fault BR-55).
+	// The controller finishes the deletion of a node class and of the nodes of a pool, so it must outlive both (field
+	// fault BR-86); its charts bring the definitions of both kinds (field fault BR-55).
 	classResource, err := Apply(ctx, name+"-class", class, nil,
 		pulumi.Parent(c), pulumi.DependsOn(args.Controller), pulumi.RetainOnDelete(args.KeepOnDelete))
 	if err != nil {
@@ -70,7 +70,8 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		"pulumi.com/deletionPropagationPolicy": pulumi.String("foreground"),
 	}
 	made, err := Apply(ctx, name+"-pool", nodePool, annotations, pulumi.Parent(c),
-		pulumi.DependsOn(append([]pulumi.Resource{classResource}, args.Controller...)), // its nodes need the class until the last is gone
+		// its nodes need the class until the last is gone
+		pulumi.DependsOn(append([]pulumi.Resource{classResource}, args.Controller...)),
 		pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: deleteTimeout(args.Spec).String()}),
 		pulumi.RetainOnDelete(args.KeepOnDelete))
 	if err != nil {
@@ -86,7 +87,8 @@ func Manifests(name string, args *Args) (pulumi.StringMapOutput, error) {
 		return pulumi.StringMapOutput{}, err
 	}
 	spec, class := args.Spec, args.Class
-	return pulumi.All(args.ClusterName, args.SubnetIDs, args.SecurityGroupIDs, orEmpty(args.RoleName), orEmpty(args.InstanceProfile)).ApplyT(
+	return pulumi.All(args.ClusterName, args.SubnetIDs, args.SecurityGroupIDs, orEmpty(args.RoleName),
+		orEmpty(args.InstanceProfile)).ApplyT(
 		func(v []any) (map[string]string, error) {
 			wiring := Wiring{}
 			wiring.Cluster, _ = v[0].(string)
@@ -106,8 +108,8 @@ func Manifests(name string, args *Args) (pulumi.StringMapOutput, error) {
 		}).(pulumi.StringMapOutput), nil
 }
 
-// wire puts the values of other resources into a planned node class. Field by field, so that policies see the rest in a first preview,
-// when these are unknown.
+// wire puts the values of other resources into a planned node class. Field by field, so that policies see the rest in a
+// first preview, when these are unknown.
 func wire(spec map[string]any, args *Args) {
 	terms := func(ids []string) []any { return idTerms(ids) }
 	spec["subnetSelectorTerms"] = args.SubnetIDs.ToStringArrayOutput().ApplyT(terms)
@@ -124,7 +126,8 @@ func wire(spec map[string]any, args *Args) {
 }
 
 // Apply makes the Kubernetes object of a manifest; Auto Mode's pools use it too.
-func Apply(ctx *pulumi.Context, name string, m Manifest, annotations pulumi.StringMap, opts ...pulumi.ResourceOption) (*apiextensions.CustomResource, error) {
+func Apply(ctx *pulumi.Context, name string, m Manifest, annotations pulumi.StringMap,
+	opts ...pulumi.ResourceOption) (*apiextensions.CustomResource, error) {
 	metadata := metav1.ObjectMetaArgs{}
 	if text, ok := m.Metadata["name"].(string); ok {
 		metadata.Name = pulumi.String(text)

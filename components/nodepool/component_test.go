@@ -22,13 +22,26 @@ const (
 func args() *nodepool.Args {
 	return &nodepool.Args{
 		Spec: nodepool.Spec{
-			Name:          "gpu-l4",
-			Advertised:    &nodepool.Advertised{InstanceTypes: []string{"g6.xlarge"}, DeviceMode: pool.Plugin, VCPUs: 4, GPUs: 1, MaxNodeCount: 4},
-			CapacityTypes: []pool.CapacityType{pool.Spot}, Taints: []pool.Taint{pool.GPUTaint},
+			Name: "gpu-l4",
+			Advertised: &nodepool.Advertised{
+				InstanceTypes: []string{"g6.xlarge"},
+				DeviceMode:    pool.Plugin,
+				VCPUs:         4,
+				GPUs:          1,
+				MaxNodeCount:  4,
+			},
+			CapacityTypes: []pool.CapacityType{pool.Spot},
+			Taints:        []pool.Taint{pool.GPUTaint},
 		},
-		Class:       nodepool.Class{AMIAlias: "al2023@v20260911", RootVolumeGiB: 100, Tags: map[string]string{"team": "ml"}},
-		ClusterName: pulumi.String("dev-1"), RoleName: pulumi.String("node-role"),
-		SubnetIDs: pulumi.ToStringArray([]string{"subnet-1", "subnet-2"}), SecurityGroupIDs: pulumi.ToStringArray([]string{"sg-1"}),
+		Class: nodepool.Class{
+			AMIAlias:      "al2023@v20260911",
+			RootVolumeGiB: 100,
+			Tags:          map[string]string{"team": "ml"},
+		},
+		ClusterName:      pulumi.String("dev-1"),
+		RoleName:         pulumi.String("node-role"),
+		SubnetIDs:        pulumi.ToStringArray([]string{"subnet-1", "subnet-2"}),
+		SecurityGroupIDs: pulumi.ToStringArray([]string{"sg-1"}),
 	}
 }
 
@@ -52,14 +65,16 @@ func run(t *testing.T, a *nodepool.Args) *recorder.Recorder {
 }
 
 func dependsOn(r recorder.Resource, name string) bool {
-	return slices.ContainsFunc(r.RPC.GetDependencies(), func(urn string) bool { return strings.HasSuffix(urn, "::"+name) })
+	return slices.ContainsFunc(r.RPC.GetDependencies(),
+		func(urn string) bool { return strings.HasSuffix(urn, "::"+name) })
 }
 
 func TestPoolIsDeletedBeforeItsClassAndBothBeforeTheController(t *testing.T) {
 	r := run(t, args())
 	class, nodePool := r.Get(t, classType, "gpu-l4-class"), r.Get(t, poolType, "gpu-l4-pool")
 	if !dependsOn(nodePool, "gpu-l4-class") || !dependsOn(nodePool, chartURN) || !dependsOn(class, chartURN) {
-		t.Errorf("field faults BR-55, BR-86: NodePool depends on %v, class on %v", nodePool.RPC.GetDependencies(), class.RPC.GetDependencies())
+		t.Errorf("field faults BR-55, BR-86: NodePool depends on %v, class on %v", nodePool.RPC.GetDependencies(),
+			class.RPC.GetDependencies())
 	}
 }
 
@@ -84,7 +99,11 @@ func TestClassIsWiredFromResources(t *testing.T) {
 		"role":                       "node-role",
 		"subnetSelectorTerms":        []any{map[string]any{"id": "subnet-1"}, map[string]any{"id": "subnet-2"}},
 		"securityGroupSelectorTerms": []any{map[string]any{"id": "sg-1"}},
-		"tags":                       map[string]any{"team": "ml", "headroom/cluster": "dev-1", "headroom/pool": "gpu-l4"},
+		"tags": map[string]any{
+			"team":             "ml",
+			"headroom/cluster": "dev-1",
+			"headroom/pool":    "gpu-l4",
+		},
 	} {
 		if diff := cmp.Diff(want, spec[key]); diff != "" {
 			t.Errorf("%s:\n%s", key, diff)
@@ -141,7 +160,10 @@ func TestManifestsEqualWhatWouldBeApplied(t *testing.T) {
 	}
 	a := args()
 	class, err := nodepool.PlanNodeClass("gpu-l4", a.Class, nodepool.Wiring{
-		Cluster: "dev-1", SubnetIDs: []string{"subnet-1", "subnet-2"}, SecurityGroupIDs: []string{"sg-1"}, Role: "node-role",
+		Cluster:          "dev-1",
+		SubnetIDs:        []string{"subnet-1", "subnet-2"},
+		SecurityGroupIDs: []string{"sg-1"},
+		Role:             "node-role",
 	})
 	if err != nil {
 		t.Fatal(err)

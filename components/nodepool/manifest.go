@@ -25,7 +25,8 @@ func (m Manifest) YAML() (string, error) {
 	return string(out), nil
 }
 
-// Files gives the manifests of a pool as files for GitOps: file name to YAML. The node class sorts before the NodePool, which needs it.
+// Files gives the manifests of a pool as files for GitOps: file name to YAML. The node class sorts before the NodePool,
+// which needs it.
 func Files(pool string, class, nodePool Manifest) (map[string]string, error) {
 	files := map[string]string{}
 	for suffix, manifest := range map[string]Manifest{"1-nodeclass": class, "2-nodepool": nodePool} {
@@ -91,8 +92,8 @@ type Requirement struct {
 	Values   []string `json:"values,omitempty"`
 }
 
-// object turns a typed part of a manifest into the plain form in which providers and YAML take it. Whole numbers stay whole (field fault
-// BR-90): they come out as int, not as float64.
+// object turns a typed part of a manifest into the plain form in which providers and YAML take it. Whole numbers stay
+// whole (field fault BR-90): they come out as int, not as float64.
 func object(typed any) (map[string]any, error) {
 	text, err := json.Marshal(typed)
 	if err != nil {

@@ -14,12 +14,14 @@ import (
 
 // Class is what the instances of a pool are made of, as far as it is known when the program runs.
 type Class struct {
-	// AMIAlias pins the AMI release, such as al2023@v20260911; Karpenter picks the NVIDIA variant for GPU types by itself. Never latest,
-	// which drifts every node with each release (field fault BR-79). https://github.com/awslabs/amazon-eks-ami/releases
+	// AMIAlias pins the AMI release, such as al2023@v20260911; Karpenter picks the NVIDIA variant for GPU types by
+	// itself. Never latest, which drifts every node with each release (field fault BR-79).
+	// https://github.com/awslabs/amazon-eks-ami/releases
 	AMIAlias string
 	// RootVolumeGiB is the size of the encrypted root volume (gp3). Karpenter's default of 20 holds no model image.
 	RootVolumeGiB int
-	// RootVolumeKMSKeyID encrypts the root volume instead of the account's default key; the Spot service-linked role must be allowed to use it.
+	// RootVolumeKMSKeyID encrypts the root volume instead of the account's default key; the Spot service-linked role
+	// must be allowed to use it.
 	RootVolumeKMSKeyID string
 	// LocalNVMe stripes the instance's own disks for images and pods (RAID0). Its content goes with the instance.
 	LocalNVMe bool
@@ -27,7 +29,8 @@ type Class struct {
 	Kubelet Kubelet
 	// CapacityReservationIDs that the pool may use; needed with capacity type reserved.
 	CapacityReservationIDs []string
-	// Tags of instances, volumes and launch templates, beside the two that mark the pool. Changing one drifts the nodes.
+	// Tags of instances, volumes and launch templates, beside the two that mark the pool. Changing one drifts the
+	// nodes.
 	Tags map[string]string
 }
 
@@ -41,7 +44,8 @@ type Kubelet struct {
 	// SystemReserved and KubeReserved: cpu, memory, ephemeral-storage or pid to a quantity.
 	SystemReserved map[string]string `json:"systemReserved,omitempty"`
 	KubeReserved   map[string]string `json:"kubeReserved,omitempty"`
-	// EvictionHard and EvictionSoft: signal (such as memory.available) to a quantity or share. Each soft signal has a grace period.
+	// EvictionHard and EvictionSoft: signal (such as memory.available) to a quantity or share. Each soft signal has a
+	// grace period.
 	EvictionHard            map[string]string `json:"evictionHard,omitempty"`
 	EvictionSoft            map[string]string `json:"evictionSoft,omitempty"`
 	EvictionSoftGracePeriod map[string]string `json:"evictionSoftGracePeriod,omitempty"`
@@ -58,7 +62,8 @@ type Wiring struct {
 	Cluster string
 	// SubnetIDs and SecurityGroupIDs by id and not by tag, which others could share (field fault BR-74).
 	SubnetIDs, SecurityGroupIDs []string
-	// Role is the name of the nodes' role; Karpenter makes an instance profile of it. Empty when InstanceProfile is given.
+	// Role is the name of the nodes' role; Karpenter makes an instance profile of it. Empty when InstanceProfile is
+	// given.
 	Role string
 	// InstanceProfile is the name of one made beforehand, for networks without a path to IAM (field fault BR-48).
 	InstanceProfile string
@@ -100,7 +105,8 @@ type ebs struct {
 	KMSKeyID            string `json:"kmsKeyID,omitempty"`
 }
 
-// PlanNodeClass gives the EC2NodeClass of a pool. Errors only when the manifest cannot be written, which no valid Class is known to cause.
+// PlanNodeClass gives the EC2NodeClass of a pool. Errors only when the manifest cannot be written, which no valid Class
+// is known to cause.
 func PlanNodeClass(poolName string, class Class, wiring Wiring) (Manifest, error) {
 	planned := nodeClassSpec{
 		AMISelectorTerms:           []map[string]string{{"alias": class.AMIAlias}},
@@ -110,12 +116,20 @@ func PlanNodeClass(poolName string, class Class, wiring Wiring) (Manifest, error
 		Role:                       wiring.Role,
 		InstanceProfile:            wiring.InstanceProfile,
 		// Hop limit 1 keeps pods from the credentials of the node.
-		MetadataOptions: metadataOptions{HTTPEndpoint: "enabled", HTTPProtocolIPv6: "disabled", HTTPPutResponseHopLimit: 1, HTTPTokens: "required"},
+		MetadataOptions: metadataOptions{
+			HTTPEndpoint:            "enabled",
+			HTTPProtocolIPv6:        "disabled",
+			HTTPPutResponseHopLimit: 1,
+			HTTPTokens:              "required",
+		},
 		BlockDeviceMappings: []blockDevice{{
 			DeviceName: "/dev/xvda", RootVolume: true,
 			EBS: ebs{
-				VolumeSize: resource.NewQuantity(int64(class.RootVolumeGiB)<<30, resource.BinarySI).String(), VolumeType: "gp3",
-				Encrypted: true, DeleteOnTermination: true, KMSKeyID: class.RootVolumeKMSKeyID,
+				VolumeSize:          resource.NewQuantity(int64(class.RootVolumeGiB)<<30, resource.BinarySI).String(),
+				VolumeType:          "gp3",
+				Encrypted:           true,
+				DeleteOnTermination: true,
+				KMSKeyID:            class.RootVolumeKMSKeyID,
 			},
 		}},
 		Kubelet: class.Kubelet,
@@ -158,10 +172,12 @@ var (
 	reservedTagStarts = []string{"kubernetes.io/cluster", "aws:"}
 
 	evictionSignals = []string{
-		"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "pid.available",
+		"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree",
+		"pid.available",
 	}
 	reservedTags = []string{
-		"karpenter.sh/nodepool", "karpenter.sh/nodeclaim", "karpenter.sh/managed-by", "karpenter.k8s.aws/ec2nodeclass", "eks:eks-cluster-name",
+		"karpenter.sh/nodepool", "karpenter.sh/nodeclaim", "karpenter.sh/managed-by", "karpenter.k8s.aws/ec2nodeclass",
+		"eks:eks-cluster-name",
 	}
 )
 
@@ -170,14 +186,16 @@ const maxVolumeGiB = 16384 // of gp3
 // ValidateClass reports everything that is wrong with a node class.
 func ValidateClass(path string, class Class) (problems problem.List) {
 	if !amiAlias.MatchString(class.AMIAlias) {
-		problems.Add(path+".amiAlias", "%q is not a pinned AL2023 release; use a form such as al2023@v20260911", class.AMIAlias)
+		problems.Add(path+".amiAlias", "%q is not a pinned AL2023 release; use a form such as al2023@v20260911",
+			class.AMIAlias)
 	}
 	if class.RootVolumeGiB < 20 || class.RootVolumeGiB > maxVolumeGiB {
 		problems.Add(path+".diskGiB", "%d is out of range; use 20 to %d", class.RootVolumeGiB, maxVolumeGiB)
 	}
 	for i, id := range class.CapacityReservationIDs {
 		if !reservationID.MatchString(id) {
-			problems.Add(fmt.Sprintf("%s.capacityReservationIDs[%d]", path, i), "%q is not a capacity reservation; use a form such as cr-0123456789abcdef0", id)
+			problems.Add(fmt.Sprintf("%s.capacityReservationIDs[%d]", path, i), "%q is not a capacity reservation; "+
+				"use a form such as cr-0123456789abcdef0", id)
 		}
 	}
 	problems.Join("", ValidateTags(path+".tags", class.Tags))
@@ -185,7 +203,8 @@ func ValidateClass(path string, class Class) (problems problem.List) {
 	return problems
 }
 
-// ValidateTags reports the tags that Karpenter and AWS keep for themselves (field fault BR-66), and those that pools are counted by.
+// ValidateTags reports the tags that Karpenter and AWS keep for themselves (field fault BR-66), and those that pools
+// are counted by.
 func ValidateTags(path string, tags map[string]string) (problems problem.List) {
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		starts := func(reserved string) bool { return strings.HasPrefix(key, reserved) }
@@ -194,7 +213,8 @@ func ValidateTags(path string, tags map[string]string) (problems problem.List) {
 		case key == "":
 			problems.Add(path, "a tag has no key; give it one or remove it")
 		case reserved:
-			problems.Add(fmt.Sprintf("%s[%q]", path, key), "the tag is reserved, instances would not be made with it; remove it")
+			problems.Add(fmt.Sprintf("%s[%q]", path, key), "the tag is reserved, instances would not be made with "+
+				"it; remove it")
 		case key == pool.ClusterTag || key == pool.PoolTag:
 			problems.Add(fmt.Sprintf("%s[%q]", path, key), "the tag is set by the program itself; remove it")
 		}
@@ -224,7 +244,8 @@ func ValidateKubelet(path string, k Kubelet) (problems problem.List) {
 				}
 				continue
 			}
-			if _, err := resource.ParseQuantity(strings.TrimSuffix(values[key], "%")); err != nil || strings.HasPrefix(values[key], "-") {
+			if _, err := resource.ParseQuantity(strings.TrimSuffix(values[key], "%")); err != nil ||
+				strings.HasPrefix(values[key], "-") {
 				problems.Add(at, "%q is not a quantity; use a form such as 500Mi", values[key])
 			}
 		}
@@ -236,17 +257,20 @@ func ValidateKubelet(path string, k Kubelet) (problems problem.List) {
 	keys("evictionSoftGracePeriod", k.EvictionSoftGracePeriod, evictionSignals, "signal for eviction")
 	for _, signal := range slices.Sorted(maps.Keys(k.EvictionSoft)) {
 		if _, found := k.EvictionSoftGracePeriod[signal]; !found {
-			problems.Add(fmt.Sprintf("%s.evictionSoft[%q]", path, signal), "it has no grace period; add one under evictionSoftGracePeriod")
+			problems.Add(fmt.Sprintf("%s.evictionSoft[%q]", path, signal), "it has no grace period; add one under "+
+				"evictionSoftGracePeriod")
 		}
 	}
 	for _, signal := range slices.Sorted(maps.Keys(k.EvictionSoftGracePeriod)) {
 		if _, found := k.EvictionSoft[signal]; !found {
-			problems.Add(fmt.Sprintf("%s.evictionSoftGracePeriod[%q]", path, signal), "it has no threshold; add one under evictionSoft")
+			problems.Add(fmt.Sprintf("%s.evictionSoftGracePeriod[%q]", path, signal), "it has no threshold; add one "+
+				"under evictionSoft")
 		}
 	}
 	high, low := k.ImageGCHighThresholdPercent, k.ImageGCLowThresholdPercent
 	if high < 0 || high > 100 || low < 0 || low > 100 || (high != 0 && low != 0 && high <= low) {
-		problems.Add(path+".imageGCHighThresholdPercent", "%d over a low mark of %d cannot be; use percentages, the high one above the low one", high, low)
+		problems.Add(path+".imageGCHighThresholdPercent", "%d over a low mark of %d cannot be; use percentages, the "+
+			"high one above the low one", high, low)
 	}
 	return problems
 }

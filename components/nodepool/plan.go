@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// ClassKind is a kind of node class and the domain of the instance labels that go with it. The two are never mixed in one cluster
-// (field fault BR-10).
+// ClassKind is a kind of node class and the domain of the instance labels that go with it. The two are never mixed in
+// one cluster (field fault BR-10).
 type ClassKind struct {
 	Group, Version, Kind string
 	// LabelDomain of instance-category, instance-family, instance-gpu-count and their like.
@@ -21,9 +21,19 @@ type ClassKind struct {
 
 var (
 	// EC2NodeClass of a Karpenter that we run. https://karpenter.sh/v1.15/concepts/nodeclasses/
-	EC2NodeClass = ClassKind{Group: "karpenter.k8s.aws", Version: "v1", Kind: "EC2NodeClass", LabelDomain: "karpenter.k8s.aws"}
+	EC2NodeClass = ClassKind{
+		Group:       "karpenter.k8s.aws",
+		Version:     "v1",
+		Kind:        "EC2NodeClass",
+		LabelDomain: "karpenter.k8s.aws",
+	}
 	// AutoModeNodeClass of EKS Auto Mode. https://docs.aws.amazon.com/eks/latest/userguide/create-node-pool.html
-	AutoModeNodeClass = ClassKind{Group: "eks.amazonaws.com", Version: "v1", Kind: "NodeClass", LabelDomain: "eks.amazonaws.com"}
+	AutoModeNodeClass = ClassKind{
+		Group:       "eks.amazonaws.com",
+		Version:     "v1",
+		Kind:        "NodeClass",
+		LabelDomain: "eks.amazonaws.com",
+	}
 )
 
 // Well-known labels of nodes. https://karpenter.sh/v1.15/concepts/scheduling/#well-known-labels
@@ -35,8 +45,8 @@ const (
 	osLabel           = "kubernetes.io/os"
 )
 
-// PlanNodePool gives the NodePool of a valid Spec (see Validate), referring to a node class of the given kind and the pool's name.
-// Errors only when the manifest cannot be written, which no Spec is known to cause.
+// PlanNodePool gives the NodePool of a valid Spec (see Validate), referring to a node class of the given kind and the
+// pool's name. Errors only when the manifest cannot be written, which no Spec is known to cause.
 func PlanNodePool(spec Spec, kind ClassKind) (Manifest, error) {
 	spec = spec.withDefaults()
 	labels := map[string]string{}
@@ -89,22 +99,27 @@ func Requirements(spec Spec, kind ClassKind) []Requirement {
 			out = append(out, in(kind.LabelDomain+"/instance-family", g.Families...))
 		}
 		out = append(out,
-			Requirement{Key: kind.LabelDomain + "/instance-generation", Operator: "Gt", Values: []string{strconv.Itoa(g.MinGeneration - 1)}},
+			Requirement{
+				Key:      kind.LabelDomain + "/instance-generation",
+				Operator: "Gt",
+				Values:   []string{strconv.Itoa(g.MinGeneration - 1)},
+			},
 			Requirement{Key: kind.LabelDomain + "/instance-gpu-count", Operator: "DoesNotExist"})
 	}
 	var capacityTypes []string
 	for _, c := range spec.CapacityTypes {
 		capacityTypes = append(capacityTypes, string(c))
 	}
-	out = append(out, in(capacityTypeLabel, capacityTypes...), in(archLabel, kubernetesArch(spec.Architecture)), in(osLabel, "linux"))
+	out = append(out, in(capacityTypeLabel, capacityTypes...), in(archLabel, kubernetesArch(spec.Architecture)),
+		in(osLabel, "linux"))
 	if len(spec.Zones) > 0 {
 		out = append(out, in(zoneLabel, spec.Zones...))
 	}
 	return out
 }
 
-// Limits of the whole pool, as canonical quantities, so that a later update finds no difference (field fault BR-26). Each allows
-// MaxNodeCount whole nodes and not one more (field faults BR-22, BR-23).
+// Limits of the whole pool, as canonical quantities, so that a later update finds no difference (field fault BR-26).
+// Each allows MaxNodeCount whole nodes and not one more (field faults BR-22, BR-23).
 func Limits(spec Spec) map[string]string {
 	spec = spec.withDefaults()
 	switch a, g := spec.Advertised, spec.General; {

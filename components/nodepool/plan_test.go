@@ -14,8 +14,14 @@ import (
 
 func gpuSpec() Spec {
 	return Spec{
-		Name:          "gpu-l4",
-		Advertised:    &Advertised{InstanceTypes: []string{"g6.xlarge"}, DeviceMode: pool.Plugin, VCPUs: 4, GPUs: 1, MaxNodeCount: 4},
+		Name: "gpu-l4",
+		Advertised: &Advertised{
+			InstanceTypes: []string{"g6.xlarge"},
+			DeviceMode:    pool.Plugin,
+			VCPUs:         4,
+			GPUs:          1,
+			MaxNodeCount:  4,
+		},
 		CapacityTypes: []pool.CapacityType{pool.Spot, pool.OnDemand},
 		Zones:         []string{"us-west-2a", "us-west-2b"},
 		Taints:        []pool.Taint{pool.GPUTaint},
@@ -24,7 +30,9 @@ func gpuSpec() Spec {
 
 func generalSpec() Spec {
 	return Spec{
-		Name: "general", General: &General{VCPUs: 64, MemoryGiB: 256}, CapacityTypes: []pool.CapacityType{pool.Spot, pool.OnDemand},
+		Name:          "general",
+		General:       &General{VCPUs: 64, MemoryGiB: 256},
+		CapacityTypes: []pool.CapacityType{pool.Spot, pool.OnDemand},
 	}
 }
 
@@ -115,7 +123,11 @@ func TestLimitsAllowExactlyTheMaximumInCanonicalStrings(t *testing.T) {
 
 func TestGPUPoolIsNotDisturbedByDefault(t *testing.T) {
 	got := mustPlan(t, gpuSpec(), EC2NodeClass)
-	want := map[string]any{"consolidationPolicy": "WhenEmpty", "consolidateAfter": "10m", "budgets": []any{map[string]any{"nodes": "1"}}}
+	want := map[string]any{
+		"consolidationPolicy": "WhenEmpty",
+		"consolidateAfter":    "10m",
+		"budgets":             []any{map[string]any{"nodes": "1"}},
+	}
 	if diff := cmp.Diff(want, got["disruption"]); diff != "" {
 		t.Errorf("field fault BR-80:\n%s", diff)
 	}
@@ -138,7 +150,11 @@ func TestGeneralPoolExcludesGPUFamiliesInBothLabelDomains(t *testing.T) {
 			t.Errorf("%s, field fault BR-27:\n%s", kind.Kind, diff)
 		}
 		ref := dig(t, mustPlan(t, generalSpec(), kind), "template", "spec", "nodeClassRef")
-		if diff := cmp.Diff(map[string]any{"group": kind.Group, "kind": kind.Kind, "name": "general"}, ref); diff != "" {
+		if diff := cmp.Diff(map[string]any{
+			"group": kind.Group,
+			"kind":  kind.Kind,
+			"name":  "general",
+		}, ref); diff != "" {
 			t.Errorf("field fault BR-10:\n%s", diff)
 		}
 	}
@@ -182,31 +198,64 @@ func TestRefusals(t *testing.T) {
 		change func(*Spec)
 		want   string
 	}{
-		"fractional GPUs, field fault BR-27":  {func(s *Spec) { s.Advertised.InstanceTypes = []string{"g6f.xlarge"} }, "fraction of a GPU"},
-		"fractional GPUs of the big kind":     {func(s *Spec) { s.Advertised.InstanceTypes = []string{"gr6f.4xlarge"} }, "fraction of a GPU"},
-		"a family where a type is wanted":     {func(s *Spec) { s.Advertised.InstanceTypes = []string{"g6"} }, "not an instance type"},
-		"a type twice":                        {func(s *Spec) { s.Advertised.InstanceTypes = []string{"g6.xlarge", "g6.xlarge"} }, "given twice"},
-		"a desired count on a dynamic pool":   {func(s *Spec) { s.Advertised.NodeCount = 2 }, "nodeCount: 2 has no meaning"},
-		"no node allowed":                     {func(s *Spec) { s.Advertised.MaxNodeCount = 0 }, "maxNodeCount: 0 allows no node"},
-		"a maximum below the static count":    {func(s *Spec) { s.Advertised.Static, s.Advertised.NodeCount = true, 5 }, "below nodeCount 5"},
-		"weight of a static pool":             {func(s *Spec) { s.Advertised.Static, s.Weight = true, 3 }, "static pool has none"},
-		"weight out of range":                 {func(s *Spec) { s.Weight = 101 }, "weight: 101"},
-		"no taint on GPU nodes":               {func(s *Spec) { s.Taints = nil }, "nvidia.com/gpu=true:NoSchedule"},
-		"only a soft taint on GPU nodes":      {func(s *Spec) { s.Taints = []pool.Taint{{Key: "a", Effect: pool.PreferNoSchedule}} }, "keeps pods without GPUs off"},
-		"a startup taint that stays":          {func(s *Spec) { s.StartupTaints = []pool.Taint{pool.GPUTaint} }, "startupTaints[0] \"nvidia.com/gpu\": it is among the taints too"},
-		"no capacity type":                    {func(s *Spec) { s.CapacityTypes = nil }, "capacityTypes"},
-		"unknown capacity type":               {func(s *Spec) { s.CapacityTypes = []pool.CapacityType{"SPOT"} }, `"SPOT" is unknown`},
-		"restricted label, field fault BR-65": {func(s *Spec) { s.Labels = map[string]string{"app.kubernetes.io/managed-by": "x"} }, "reserved"},
-		"a name that is no DNS label":         {func(s *Spec) { s.Name = "GPU_L4" }, "not a DNS label"},
-		"schedule without duration":           {func(s *Spec) { s.Disruption.Budgets = []Budget{{Nodes: "0", Schedule: "@daily"}} }, "go together"},
-		"budget in words":                     {func(s *Spec) { s.Disruption.Budgets = []Budget{{Nodes: "one"}} }, `"one" is neither a number nor a share`},
-		"unknown reason":                      {func(s *Spec) { s.Disruption.Budgets = []Budget{{Nodes: "1", Reasons: []string{"Old"}}} }, `"Old" is unknown`},
-		"seconds in a budget":                 {func(s *Spec) { s.Disruption.Budgets = []Budget{{Nodes: "0", Schedule: "@daily", Duration: "90s"}} }, "hours and minutes"},
-		"unknown policy":                      {func(s *Spec) { s.Disruption.ConsolidationPolicy = "Always" }, "consolidationPolicy"},
-		"expiry in days":                      {func(s *Spec) { s.ExpireAfter = "30d" }, "expireAfter"},
-		"grace period for ever":               {func(s *Spec) { s.TerminationGracePeriod = "Never" }, "terminationGracePeriod"},
-		"both kinds":                          {func(s *Spec) { s.General = &General{VCPUs: 1, MemoryGiB: 1} }, "both advertised and general"},
-		"neither kind":                        {func(s *Spec) { s.Advertised = nil }, "neither advertised nor general"},
+		"fractional GPUs, field fault BR-27": {func(s *Spec) { s.Advertised.InstanceTypes = []string{"g6f.xlarge"} },
+			"fraction of a GPU"},
+		"fractional GPUs of the big kind": {func(s *Spec) { s.Advertised.InstanceTypes = []string{"gr6f.4xlarge"} },
+			"fraction of a GPU"},
+		"a family where a type is wanted": {func(s *Spec) { s.Advertised.InstanceTypes = []string{"g6"} },
+			"not an instance type"},
+		"a type twice": {func(s *Spec) {
+			s.Advertised.InstanceTypes = []string{"g6.xlarge",
+				"g6.xlarge"}
+		}, "given twice"},
+		"a desired count on a dynamic pool": {func(s *Spec) { s.Advertised.NodeCount = 2 },
+			"nodeCount: 2 has no meaning"},
+		"no node allowed": {func(s *Spec) { s.Advertised.MaxNodeCount = 0 },
+			"maxNodeCount: 0 allows no node"},
+		"a maximum below the static count": {func(s *Spec) { s.Advertised.Static, s.Advertised.NodeCount = true, 5 },
+			"below nodeCount 5"},
+		"weight of a static pool": {func(s *Spec) { s.Advertised.Static, s.Weight = true, 3 }, "static pool has none"},
+		"weight out of range":     {func(s *Spec) { s.Weight = 101 }, "weight: 101"},
+		"no taint on GPU nodes":   {func(s *Spec) { s.Taints = nil }, "nvidia.com/gpu=true:NoSchedule"},
+		"only a soft taint on GPU nodes": {func(s *Spec) {
+			s.Taints = []pool.Taint{{
+				Key:    "a",
+				Effect: pool.PreferNoSchedule,
+			}}
+		}, "keeps pods without GPUs off"},
+		"a startup taint that stays": {func(s *Spec) { s.StartupTaints = []pool.Taint{pool.GPUTaint} },
+			"startupTaints[0] \"nvidia.com/gpu\": it is among the taints too"},
+		"no capacity type": {func(s *Spec) { s.CapacityTypes = nil }, "capacityTypes"},
+		"unknown capacity type": {func(s *Spec) { s.CapacityTypes = []pool.CapacityType{"SPOT"} },
+			`"SPOT" is unknown`},
+		"restricted label, field fault BR-65": {func(
+			s *Spec) {
+			s.Labels = map[string]string{"app.kubernetes.io/managed-by": "x"}
+		}, "reserved"},
+		"a name that is no DNS label": {func(s *Spec) { s.Name = "GPU_L4" }, "not a DNS label"},
+		"schedule without duration": {func(s *Spec) {
+			s.Disruption.Budgets = []Budget{{
+				Nodes:    "0",
+				Schedule: "@daily",
+			}}
+		}, "go together"},
+		"budget in words": {func(s *Spec) { s.Disruption.Budgets = []Budget{{Nodes: "one"}} },
+			`"one" is neither a number nor a share`},
+		"unknown reason": {func(s *Spec) { s.Disruption.Budgets = []Budget{{Nodes: "1", Reasons: []string{"Old"}}} },
+			`"Old" is unknown`},
+		"seconds in a budget": {func(s *Spec) {
+			s.Disruption.Budgets = []Budget{{
+				Nodes:    "0",
+				Schedule: "@daily",
+				Duration: "90s",
+			}}
+		}, "hours and minutes"},
+		"unknown policy":        {func(s *Spec) { s.Disruption.ConsolidationPolicy = "Always" }, "consolidationPolicy"},
+		"expiry in days":        {func(s *Spec) { s.ExpireAfter = "30d" }, "expireAfter"},
+		"grace period for ever": {func(s *Spec) { s.TerminationGracePeriod = "Never" }, "terminationGracePeriod"},
+		"both kinds": {func(s *Spec) { s.General = &General{VCPUs: 1, MemoryGiB: 1} },
+			"both advertised and general"},
+		"neither kind": {func(s *Spec) { s.Advertised = nil }, "neither advertised nor general"},
 		"a GPU category in a general pool": {func(s *Spec) {
 			s.Advertised, s.General = nil, &General{Categories: []string{"g"}, VCPUs: 1, MemoryGiB: 1}
 		}, "accelerators"},
@@ -216,8 +265,9 @@ func TestRefusals(t *testing.T) {
 		"an accelerator family beside a general": {func(s *Spec) {
 			s.Advertised, s.General = nil, &General{Families: []string{"inf2"}, VCPUs: 1, MemoryGiB: 1}
 		}, "accelerators"},
-		"no limits of a general pool": {func(s *Spec) { s.Advertised, s.General = nil, &General{} }, "memoryGiB: 0 allows no node"},
-		"unknown architecture":        {func(s *Spec) { s.Architecture = "amd64" }, "architecture"},
+		"no limits of a general pool": {func(s *Spec) { s.Advertised, s.General = nil, &General{} },
+			"memoryGiB: 0 allows no node"},
+		"unknown architecture": {func(s *Spec) { s.Architecture = "amd64" }, "architecture"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -234,15 +284,26 @@ func TestRefusals(t *testing.T) {
 func TestValidatePanicsOnNoInput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Spec{
-			Name: rapid.String().Draw(t, "name"), Weight: rapid.Int().Draw(t, "weight"), ExpireAfter: rapid.String().Draw(t, "expire"),
-			Zones: rapid.SliceOf(rapid.String()).Draw(t, "zones"), Labels: rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "labels"),
+			Name:        rapid.String().Draw(t, "name"),
+			Weight:      rapid.Int().Draw(t, "weight"),
+			ExpireAfter: rapid.String().Draw(t, "expire"),
+			Zones:       rapid.SliceOf(rapid.String()).Draw(t, "zones"),
+			Labels:      rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "labels"),
 		}
 		if rapid.Bool().Draw(t, "advertised") {
-			s.Advertised = &Advertised{InstanceTypes: rapid.SliceOf(rapid.String()).Draw(t, "types"), MaxNodeCount: rapid.Int().Draw(t, "max"),
-				VCPUs: rapid.Int().Draw(t, "vcpus"), Static: rapid.Bool().Draw(t, "static"), NodeCount: rapid.Int().Draw(t, "n")}
+			s.Advertised = &Advertised{
+				InstanceTypes: rapid.SliceOf(rapid.String()).Draw(t, "types"),
+				MaxNodeCount:  rapid.Int().Draw(t, "max"),
+				VCPUs:         rapid.Int().Draw(t, "vcpus"),
+				Static:        rapid.Bool().Draw(t, "static"),
+				NodeCount:     rapid.Int().Draw(t, "n"),
+			}
 		}
 		if rapid.Bool().Draw(t, "general") {
-			s.General = &General{Families: rapid.SliceOf(rapid.String()).Draw(t, "families"), MemoryGiB: rapid.Int().Draw(t, "memory")}
+			s.General = &General{
+				Families:  rapid.SliceOf(rapid.String()).Draw(t, "families"),
+				MemoryGiB: rapid.Int().Draw(t, "memory"),
+			}
 		}
 		Validate("pool", s)
 		if _, err := PlanNodePool(s, EC2NodeClass); err != nil {
@@ -286,7 +347,8 @@ func TestNumbersInManifestsAreWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, got := range []any{dig(t, m.Spec, "metadataOptions", "httpPutResponseHopLimit"), dig(t, m.Spec, "kubelet", "maxPods")} {
+	for _, got := range []any{dig(t, m.Spec, "metadataOptions", "httpPutResponseHopLimit"),
+		dig(t, m.Spec, "kubelet", "maxPods")} {
 		if _, ok := got.(int); !ok {
 			t.Errorf("field fault BR-90: %v is a %T", got, got)
 		}
@@ -298,8 +360,18 @@ func TestNumbersInManifestsAreWhole(t *testing.T) {
 }
 
 func TestNodeClassOfAPool(t *testing.T) {
-	class := Class{AMIAlias: "al2023@v20260911", RootVolumeGiB: 2048, LocalNVMe: true, Tags: map[string]string{"team": "x"}}
-	wiring := Wiring{Cluster: "dev", SubnetIDs: []string{"subnet-1"}, SecurityGroupIDs: []string{"sg-1"}, InstanceProfile: "profile"}
+	class := Class{
+		AMIAlias:      "al2023@v20260911",
+		RootVolumeGiB: 2048,
+		LocalNVMe:     true,
+		Tags:          map[string]string{"team": "x"},
+	}
+	wiring := Wiring{
+		Cluster:          "dev",
+		SubnetIDs:        []string{"subnet-1"},
+		SecurityGroupIDs: []string{"sg-1"},
+		InstanceProfile:  "profile",
+	}
 	m, err := PlanNodeClass("gpu-l4", class, wiring)
 	if err != nil {
 		t.Fatal(err)
@@ -310,11 +382,18 @@ func TestNodeClassOfAPool(t *testing.T) {
 		"securityGroupSelectorTerms": []any{map[string]any{"id": "sg-1"}},
 		"instanceProfile":            "profile",
 		"metadataOptions": map[string]any{
-			"httpEndpoint": "enabled", "httpProtocolIPv6": "disabled", "httpPutResponseHopLimit": 1, "httpTokens": "required",
+			"httpEndpoint":            "enabled",
+			"httpProtocolIPv6":        "disabled",
+			"httpPutResponseHopLimit": 1,
+			"httpTokens":              "required",
 		},
-		"blockDeviceMappings": []any{map[string]any{"deviceName": "/dev/xvda", "rootVolume": true, "ebs": map[string]any{
-			"volumeSize": "2Ti", "volumeType": "gp3", "encrypted": true, "deleteOnTermination": true,
-		}}},
+		"blockDeviceMappings": []any{map[string]any{
+			"deviceName": "/dev/xvda",
+			"rootVolume": true,
+			"ebs": map[string]any{
+				"volumeSize": "2Ti", "volumeType": "gp3", "encrypted": true, "deleteOnTermination": true,
+			},
+		}},
 		"instanceStorePolicy": "RAID0",
 		"tags":                map[string]any{"team": "x", "headroom/cluster": "dev", "headroom/pool": "gpu-l4"},
 	}
@@ -328,22 +407,37 @@ func TestClassRefusals(t *testing.T) {
 		change func(*Class)
 		want   string
 	}{
-		"latest AMI, field fault BR-79":    {func(c *Class) { c.AMIAlias = "al2023@latest" }, "not a pinned AL2023 release"},
-		"a reservation by ARN":             {func(c *Class) { c.CapacityReservationIDs = []string{"arn:x"} }, "not a capacity reservation"},
-		"no AMI":                           {func(c *Class) { c.AMIAlias = "" }, "amiAlias"},
-		"no room for images":               {func(c *Class) { c.RootVolumeGiB = 8 }, "diskGiB: 8"},
-		"ownership tag, field fault BR-66": {func(c *Class) { c.Tags = map[string]string{"kubernetes.io/cluster/foo": "owned"} }, "reserved"},
-		"pool's own tag":                   {func(c *Class) { c.Tags = map[string]string{"headroom/pool": "x"} }, "set by the program itself"},
-		"AWS's own tag":                    {func(c *Class) { c.Tags = map[string]string{"aws:x": "y"} }, "reserved"},
-		"unknown eviction signal":          {func(c *Class) { c.Kubelet.EvictionHard = map[string]string{"memory": "1Gi"} }, "not a signal"},
-		"unknown reservation":              {func(c *Class) { c.Kubelet.KubeReserved = map[string]string{"gpu": "1"} }, "not a resource"},
-		"negative reservation":             {func(c *Class) { c.Kubelet.KubeReserved = map[string]string{"cpu": "-1"} }, "not a quantity"},
-		"soft eviction without grace":      {func(c *Class) { c.Kubelet.EvictionSoft = map[string]string{"memory.available": "5%"} }, "no grace period"},
+		"latest AMI, field fault BR-79": {func(c *Class) { c.AMIAlias = "al2023@latest" },
+			"not a pinned AL2023 release"},
+		"a reservation by ARN": {func(c *Class) { c.CapacityReservationIDs = []string{"arn:x"} },
+			"not a capacity reservation"},
+		"no AMI":             {func(c *Class) { c.AMIAlias = "" }, "amiAlias"},
+		"no room for images": {func(c *Class) { c.RootVolumeGiB = 8 }, "diskGiB: 8"},
+		"ownership tag, field fault BR-66": {func(
+			c *Class) {
+			c.Tags = map[string]string{"kubernetes.io/cluster/foo": "owned"}
+		}, "reserved"},
+		"pool's own tag": {func(c *Class) { c.Tags = map[string]string{"headroom/pool": "x"} },
+			"set by the program itself"},
+		"AWS's own tag": {func(c *Class) { c.Tags = map[string]string{"aws:x": "y"} }, "reserved"},
+		"unknown eviction signal": {func(c *Class) { c.Kubelet.EvictionHard = map[string]string{"memory": "1Gi"} },
+			"not a signal"},
+		"unknown reservation": {func(c *Class) { c.Kubelet.KubeReserved = map[string]string{"gpu": "1"} },
+			"not a resource"},
+		"negative reservation": {func(c *Class) { c.Kubelet.KubeReserved = map[string]string{"cpu": "-1"} },
+			"not a quantity"},
+		"soft eviction without grace": {func(
+			c *Class) {
+			c.Kubelet.EvictionSoft = map[string]string{"memory.available": "5%"}
+		}, "no grace period"},
 		"grace without soft eviction": {func(c *Class) {
 			c.Kubelet.EvictionSoftGracePeriod = map[string]string{"memory.available": "1m"}
 		}, "no threshold"},
-		"image marks upside down": {func(c *Class) { c.Kubelet.ImageGCHighThresholdPercent, c.Kubelet.ImageGCLowThresholdPercent = 50, 60 }, "high one above the low one"},
-		"negative pods":           {func(c *Class) { c.Kubelet.MaxPods = -1 }, "maxPods: -1"},
+		"image marks upside down": {func(c *Class) {
+			c.Kubelet.ImageGCHighThresholdPercent,
+				c.Kubelet.ImageGCLowThresholdPercent = 50, 60
+		}, "high one above the low one"},
+		"negative pods": {func(c *Class) { c.Kubelet.MaxPods = -1 }, "maxPods: -1"},
 	}
 	for _, key := range reservedTags {
 		cases["reserved tag "+key] = struct {
@@ -366,7 +460,10 @@ func TestClassRefusals(t *testing.T) {
 }
 
 func TestFilesHoldTheSamePlanWithTheClassFirst(t *testing.T) {
-	class, err := PlanNodeClass("gpu-l4", Class{AMIAlias: "al2023@v20260911", RootVolumeGiB: 100}, Wiring{Cluster: "dev", Role: "node-role"})
+	class, err := PlanNodeClass("gpu-l4", Class{AMIAlias: "al2023@v20260911", RootVolumeGiB: 100}, Wiring{
+		Cluster: "dev",
+		Role:    "node-role",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -378,7 +475,10 @@ func TestFilesHoldTheSamePlanWithTheClassFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"gpu-l4-1-nodeclass.yaml": "role: node-role", "gpu-l4-2-nodepool.yaml": "nvidia.com/gpu: \"4\""} {
+	for name, want := range map[string]string{
+		"gpu-l4-1-nodeclass.yaml": "role: node-role",
+		"gpu-l4-2-nodepool.yaml":  "nvidia.com/gpu: \"4\"",
+	} {
 		if !strings.Contains(files[name], want) {
 			t.Errorf("%s lacks %q:\n%s", name, want, files[name])
 		}

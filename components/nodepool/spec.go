@@ -1,9 +1,9 @@
 // Package nodepool makes one pool of nodes that Karpenter scales: a NodePool and its EC2NodeClass.
 //
-// It owns the two manifests: what is asked of the pool, which requests are refused, how node counts become limits, and the order in
-// which the objects are made and deleted. It does not own the controller, its permissions or the nodes' role (package karpenter), nor
-// whether the wished number of nodes can be reached (package capacity). The plan of the NodePool is pure and takes the kind of node
-// class as a parameter, so EKS Auto Mode uses it with its own.
+// It owns the two manifests: what is asked of the pool, which requests are refused, how node counts become limits, and
+// the order in which the objects are made and deleted. It does not own the controller, its permissions or the nodes'
+// role (package karpenter), nor whether the wished number of nodes can be reached (package capacity). The plan of the
+// NodePool is pure and takes the kind of node class as a parameter, so EKS Auto Mode uses it with its own.
 package nodepool
 
 import "github.com/headroom-eks/headroom/components/pool"
@@ -26,18 +26,19 @@ type Spec struct {
 	Labels map[string]string
 	// Taints of the nodes. An advertised pool must keep other pods off.
 	Taints []pool.Taint
-	// StartupTaints are taken off by a daemon when the node is ready, such as Cilium's node.cilium.io/agent-not-ready; pods need not
-	// tolerate them.
+	// StartupTaints are taken off by a daemon when the node is ready, such as Cilium's node.cilium.io/agent-not-ready;
+	// pods need not tolerate them.
 	StartupTaints []pool.Taint
 	// Weight from 1 to 100: pools of higher weight are tried first. 0 sets none. Refused for a static pool.
 	Weight int
 	// Disruption; empty fields take the defaults of the kind of pool.
 	Disruption Disruption
-	// ExpireAfter is the age at which a node is replaced whatever runs on it: a duration ("720h") or "Never". Default: Never for an
-	// advertised pool, since expiry takes a model down before its replacement is ready (field fault BR-80); 720h otherwise.
+	// ExpireAfter is the age at which a node is replaced whatever runs on it: a duration ("720h") or "Never". Default:
+	// Never for an advertised pool, since expiry takes a model down before its replacement is ready (field fault
+	// BR-80); 720h otherwise.
 	ExpireAfter string
-	// TerminationGracePeriod bounds how long a node may drain, as a duration; it overrules disruption budgets of pods and the
-	// do-not-disrupt annotation. Empty means as long as it takes. Changing it drifts the nodes.
+	// TerminationGracePeriod bounds how long a node may drain, as a duration; it overrules disruption budgets of pods
+	// and the do-not-disrupt annotation. Empty means as long as it takes. Changing it drifts the nodes.
 	TerminationGracePeriod string
 }
 
@@ -48,11 +49,13 @@ type Advertised struct {
 	DeviceMode    pool.DeviceMode
 	// VCPUs and GPUs of one node.
 	VCPUs, GPUs int
-	// MaxNodeCount becomes a limit on GPUs, or on vCPUs for DRA pools, whose nodes do not register nvidia.com/gpu. A limit on nodes alone
-	// lets one node too many through (field fault BR-22; measured on Karpenter 1.15.0). For a static pool: the limit on nodes, by default
-	// NodeCount; a drifted node is only replaced when one more than NodeCount is allowed.
+	// MaxNodeCount becomes a limit on GPUs, or on vCPUs for DRA pools, whose nodes do not register nvidia.com/gpu. A
+	// limit on nodes alone lets one node too many through (field fault BR-22; measured on Karpenter 1.15.0). For a
+	// static pool: the limit on nodes, by default NodeCount; a drifted node is only replaced when one more than
+	// NodeCount is allowed.
 	MaxNodeCount int
-	// Static keeps NodeCount nodes whatever the pods ask for. Needs the alpha gate StaticCapacity. Cannot be changed on a live pool.
+	// Static keeps NodeCount nodes whatever the pods ask for. Needs the alpha gate StaticCapacity. Cannot be changed on
+	// a live pool.
 	Static    bool
 	NodeCount int
 }
@@ -71,13 +74,14 @@ type General struct {
 
 // Disruption says when Karpenter may take nodes away of its own accord.
 type Disruption struct {
-	// ConsolidationPolicy: WhenEmpty (default of an advertised pool), WhenEmptyOrUnderutilized (default otherwise) or Balanced.
+	// ConsolidationPolicy: WhenEmpty (default of an advertised pool), WhenEmptyOrUnderutilized (default otherwise) or
+	// Balanced.
 	ConsolidationPolicy string
-	// ConsolidateAfter is how long a node must be without change first: a duration or "Never". Default 10m for an advertised pool, so
-	// that a node outlives the gap between two jobs; 1m otherwise.
+	// ConsolidateAfter is how long a node must be without change first: a duration or "Never". Default 10m for an
+	// advertised pool, so that a node outlives the gap between two jobs; 1m otherwise.
 	ConsolidateAfter string
-	// Budgets limit how many nodes may go at a time; the tightest active one counts. Default: one node for an advertised pool, a tenth
-	// otherwise.
+	// Budgets limit how many nodes may go at a time; the tightest active one counts. Default: one node for an
+	// advertised pool, a tenth otherwise.
 	Budgets []Budget
 }
 

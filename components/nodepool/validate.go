@@ -18,22 +18,24 @@ var (
 	plainDuration   = regexp.MustCompile(`^([0-9]+(s|m|h))+$`)
 	budgetNodes     = regexp.MustCompile(`^((100|[0-9]{1,2})%|[0-9]+)$`)
 	budgetDuration  = regexp.MustCompile(`^(([0-9]+(h|m))|([0-9]+h[0-9]+m))$`)
-	budgetSchedule  = regexp.MustCompile(`^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|\S+ \S+ \S+ \S+ \S+)$`)
-	instanceType    = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
+	budgetSchedule  = regexp.MustCompile(
+		`^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|\S+ \S+ \S+ \S+ \S+)$`)
+	instanceType = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
 )
 
 var (
-	policies        = []string{whenEmpty, whenEmptyOrUnderutilized, balanced}
-	reasons         = []string{"Empty", "Underutilized", "Drifted", "Unhealthy"}
-	architectures   = []string{"x86_64", "arm64"}
-	gpuCategories   = []string{"g", "gr", "p"}
-	otherCategories = []string{"dl", "f", "inf", "trn", "vt"} // other accelerators, not for pods without claims on them either
+	policies      = []string{whenEmpty, whenEmptyOrUnderutilized, balanced}
+	reasons       = []string{"Empty", "Underutilized", "Drifted", "Unhealthy"}
+	architectures = []string{"x86_64", "arm64"}
+	gpuCategories = []string{"g", "gr", "p"}
+	// other accelerators, not for pods without claims on them either
+	otherCategories = []string{"dl", "f", "inf", "trn", "vt"}
 )
 
 const maxRequirements, maxBudgets = 100, 50
 
-// Validate reports everything that is wrong with a pool, before anything is made of it. Paths are those of the program's configuration,
-// which has no level for what is advertised and for disruption.
+// Validate reports everything that is wrong with a pool, before anything is made of it. Paths are those of the
+// program's configuration, which has no level for what is advertised and for disruption.
 func Validate(path string, spec Spec) (problems problem.List) {
 	at := func(field string) string { return path + "." + field }
 	for _, msg := range validation.IsDNS1123Label(spec.Name) {
@@ -54,7 +56,8 @@ func Validate(path string, spec Spec) (problems problem.List) {
 	}
 	for i, c := range spec.CapacityTypes {
 		if !slices.Contains(pool.CapacityTypes, c) {
-			problems.Add(fmt.Sprintf("%s[%d]", at("capacityTypes"), i), "%q is unknown; use one of %v", c, pool.CapacityTypes)
+			problems.Add(fmt.Sprintf("%s[%d]", at("capacityTypes"), i), "%q is unknown; use one of %v", c,
+				pool.CapacityTypes)
 		}
 	}
 	if spec.Architecture != "" && !slices.Contains(architectures, spec.Architecture) {
@@ -69,11 +72,13 @@ func Validate(path string, spec Spec) (problems problem.List) {
 	for i, t := range spec.StartupTaints {
 		same := func(other pool.Taint) bool { return other.Key == t.Key && other.Effect == t.Effect }
 		if slices.ContainsFunc(spec.Taints, same) {
-			problems.Add(fmt.Sprintf("%s[%d] %q", at("startupTaints"), i, t.Key), "it is among the taints too, with effect %s; keep one", t.Effect)
+			problems.Add(fmt.Sprintf("%s[%d] %q", at("startupTaints"), i, t.Key), "it is among the taints too, with "+
+				"effect %s; keep one", t.Effect)
 		}
 	}
 	if n := len(spec.Labels) + 9; n > maxRequirements {
-		problems.Add(at("labels"), "%d labels leave no room for requirements; Karpenter takes %d of both together", len(spec.Labels), maxRequirements)
+		problems.Add(at("labels"), "%d labels leave no room for requirements; Karpenter takes %d of both together",
+			len(spec.Labels), maxRequirements)
 	}
 	problems.Join("", validateDisruption(path, spec))
 	return problems
@@ -91,7 +96,8 @@ func validateAdvertised(path string, spec Spec) (problems problem.List) {
 		case !instanceType.MatchString(name):
 			problems.Add(here, "%q is not an instance type; use a name such as g6.xlarge", name)
 		case Fractional(name):
-			problems.Add(here, "%q carries a fraction of a GPU, which can be neither counted nor promised; use whole GPUs, such as g6", name)
+			problems.Add(here, "%q carries a fraction of a GPU, which can be neither counted nor promised; use whole "+
+				"GPUs, such as g6", name)
 		case slices.Contains(a.InstanceTypes[:i], name):
 			problems.Add(here, "%q is given twice; keep one", name)
 		}
@@ -111,7 +117,8 @@ func validateAdvertised(path string, spec Spec) (problems problem.List) {
 	}
 	switch {
 	case !a.Static && a.NodeCount != 0:
-		problems.Add(at("nodeCount"), "%d has no meaning here, Karpenter makes nodes as pods need them; remove it, or set static: true", a.NodeCount)
+		problems.Add(at("nodeCount"), "%d has no meaning here, Karpenter makes nodes as pods need them; remove it, "+
+			"or set static: true", a.NodeCount)
 	case !a.Static && a.MaxNodeCount < 1:
 		problems.Add(at("maxNodeCount"), "%d allows no node; use 1 or more, or remove the pool", a.MaxNodeCount)
 	case a.Static && a.NodeCount < 0:
@@ -129,7 +136,8 @@ func validateGeneral(path string, g General) (problems problem.List) {
 	accelerated := append(slices.Clone(gpuCategories), otherCategories...)
 	for i, c := range g.Categories {
 		if slices.Contains(accelerated, c) {
-			problems.Add(fmt.Sprintf("%s.instanceCategories[%d]", path, i), "%q has accelerators, which a general pool leaves to GPU pools; remove it", c)
+			problems.Add(fmt.Sprintf("%s.instanceCategories[%d]", path, i), "%q has accelerators, which a general "+
+				"pool leaves to GPU pools; remove it", c)
 		}
 	}
 	for i, f := range g.Families {
@@ -138,17 +146,20 @@ func validateGeneral(path string, g General) (problems problem.List) {
 			category = f[:end] // letters before the generation, as Karpenter reads the category
 		}
 		if slices.Contains(accelerated, category) {
-			problems.Add(fmt.Sprintf("%s.families[%d]", path, i), "%q has accelerators, which a general pool leaves to GPU pools; remove it", f)
+			problems.Add(fmt.Sprintf("%s.families[%d]", path, i), "%q has accelerators, which a general pool leaves "+
+				"to GPU pools; remove it", f)
 		}
 	}
 	if g.MinGeneration < 0 {
-		problems.Add(path+".minGeneration", "%d is negative; use a generation such as %d", g.MinGeneration, defaultMinGeneration)
+		problems.Add(path+".minGeneration", "%d is negative; use a generation such as %d", g.MinGeneration,
+			defaultMinGeneration)
 	}
 	if g.VCPUs < 1 {
 		problems.Add(path+".limits.vcpus", "%d allows no node; give the limit of the whole pool in vCPUs", g.VCPUs)
 	}
 	if g.MemoryGiB < 1 {
-		problems.Add(path+".limits.memoryGiB", "%d allows no node; give the limit of the whole pool in GiB", g.MemoryGiB)
+		problems.Add(path+".limits.memoryGiB", "%d allows no node; give the limit of the whole pool in GiB",
+			g.MemoryGiB)
 	}
 	return problems
 }
@@ -167,7 +178,8 @@ func validateDisruption(path string, spec Spec) (problems problem.List) {
 		problems.Add(at("consolidationPolicy"), "%q is unknown; use one of %v", d.ConsolidationPolicy, policies)
 	}
 	if !durationOrNever.MatchString(d.ConsolidateAfter) {
-		problems.Add(at("consolidateAfter"), "%q is neither a duration nor Never; use a form such as 10m", d.ConsolidateAfter)
+		problems.Add(at("consolidateAfter"), "%q is neither a duration nor Never; use a form such as 10m",
+			d.ConsolidateAfter)
 	}
 	if len(d.Budgets) > maxBudgets {
 		problems.Add(at("budgets"), "%d budgets are given; Karpenter takes %d", len(d.Budgets), maxBudgets)
@@ -181,7 +193,8 @@ func validateDisruption(path string, spec Spec) (problems problem.List) {
 			problems.Add(here, "schedule %q and duration %q go together; give both or neither", b.Schedule, b.Duration)
 		}
 		if b.Schedule != "" && !budgetSchedule.MatchString(b.Schedule) {
-			problems.Add(here+".schedule", "%q is not a cron line of five fields, in UTC; use a form such as 0 9 * * mon-fri", b.Schedule)
+			problems.Add(here+".schedule", "%q is not a cron line of five fields, in UTC; use a form such as 0 9 * * "+
+				"mon-fri", b.Schedule)
 		}
 		if b.Duration != "" && !budgetDuration.MatchString(b.Duration) {
 			problems.Add(here+".duration", "%q is not in hours and minutes; use a form such as 8h or 1h30m", b.Duration)
@@ -199,8 +212,8 @@ func validateDisruption(path string, spec Spec) (problems problem.List) {
 // https://karpenter.sh/v1.15/tasks/dra/
 const draKarpenter, draKubernetes = "1.15", "1.34"
 
-// ValidateDRA refuses a dynamic DRA pool that would never get a node (field fault BR-12): measured, a claim-only pod brings none while the
-// switch is off. Static pools need none of this. Versions are like "1.15.0" and "1.36".
+// ValidateDRA refuses a dynamic DRA pool that would never get a node (field fault BR-12): measured, a claim-only pod
+// brings none while the switch is off. Static pools need none of this. Versions are like "1.15.0" and "1.36".
 func ValidateDRA(path, karpenterVersion, kubernetesVersion string, enableDRA bool) (problems problem.List) {
 	for _, v := range []struct{ what, found, least, key string }{
 		{"Karpenter", karpenterVersion, draKarpenter, "karpenter.version"},
@@ -210,7 +223,8 @@ func ValidateDRA(path, karpenterVersion, kubernetesVersion string, enableDRA boo
 		case !semver.IsValid("v" + v.found):
 			problems.Add(path, "%s version %q cannot be read; give it like %s", v.what, v.found, v.least)
 		case semver.Compare("v"+v.found, "v"+v.least) < 0:
-			problems.Add(path, "no node would ever be made for a claim: DRA needs %s %s, found %s; raise %s, or use deviceMode plugin or a static pool",
+			problems.Add(path, "no node would ever be made for a claim: DRA needs %s %s, found %s; raise %s, or use "+
+				"deviceMode plugin or a static pool",
 				v.what, v.least, v.found, v.key)
 		}
 	}

@@ -26,8 +26,8 @@ var karpenterDomains = []string{"karpenter.sh", "karpenter.k8s.aws"}
 
 // ValidateLabels reports every node label that the scaler's nodes could not carry. Path names the map.
 //
-// With a managed group a label of a reserved domain is accepted by some APIs and then stops the kubelet, so that nodes never join
-// (field fault BR-64); Karpenter refuses its own domains too (field fault BR-65).
+// With a managed group a label of a reserved domain is accepted by some APIs and then stops the kubelet, so that nodes
+// never join (field fault BR-64); Karpenter refuses its own domains too (field fault BR-65).
 func ValidateLabels(path string, scaler Scaler, labels map[string]string) (problems problem.List) {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		at := fmt.Sprintf("%s[%q]", path, key)

@@ -13,20 +13,23 @@ type Claimant struct {
 	Taints []Taint
 }
 
-// ValidateOverlap reports the pools on which two scalers could answer the same pending pod: each brings a node, and one stays unused
-// (field fault BR-09). Path names the list of pools. Auto Mode excludes every other scaler and every managed group.
+// ValidateOverlap reports the pools on which two scalers could answer the same pending pod: each brings a node, and one
+// stays unused (field fault BR-09). Path names the list of pools. Auto Mode excludes every other scaler and every
+// managed group.
 //
-// Two pools of different scalers are apart when each has a NoSchedule taint on a key that the other does not use: then no pod whose
-// tolerations were written for one fits the other. Keys are compared, not values, because a toleration with operator Exists takes any
-// value. Nothing scales a fixed pool, so it is in nobody's way; but a pod written for one, and pending because it is full, must not fit
-// pools of two scalers either. What no taint keeps apart is a pod that tolerates the keys of several pools, or everything.
+// Two pools of different scalers are apart when each has a NoSchedule taint on a key that the other does not use: then
+// no pod whose tolerations were written for one fits the other. Keys are compared, not values, because a toleration
+// with operator Exists takes any value. Nothing scales a fixed pool, so it is in nobody's way; but a pod written for
+// one, and pending because it is full, must not fit pools of two scalers either. What no taint keeps apart is a pod
+// that tolerates the keys of several pools, or everything.
 //
 // With podsSelectPool every pod selects its pool by label (PoolLabel), and nothing is asked of the taints.
 func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (problems problem.List) {
 	for _, p := range pools {
 		for _, other := range pools {
 			if p.Scaler == AutoMode && other.Scaler != AutoMode {
-				problems.Add(between(path, p, other), "scaler %s excludes %s and every other; give all pools %s, or none",
+				problems.Add(between(path, p, other), "scaler %s excludes %s and every other; give all pools %s, or "+
+					"none",
 					AutoMode, other.Scaler, AutoMode)
 			}
 		}
@@ -39,8 +42,10 @@ func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (proble
 		if written.Scaler != Fixed {
 			for _, other := range answers {
 				if other.Scaler != written.Scaler {
-					problems.Add(between(path, written, other), "a pod for %q could get a node of %q too, from %s as well as from %s; "+
-						"give %q a %s taint on a key that %q does not use, or declare podsSelectPool: true when every pod selects its pool by label",
+					problems.Add(between(path, written, other), "a pod for %q could get a node of %q too, from %s as "+
+						"well as from %s; "+
+						"give %q a %s taint on a key that %q does not use, or declare podsSelectPool: true when "+
+						"every pod selects its pool by label",
 						written.Name, other.Name, written.Scaler, other.Scaler, other.Name, NoSchedule, written.Name)
 				}
 			}
@@ -48,8 +53,10 @@ func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (proble
 		}
 		for i, other := range answers {
 			if first := answers[0]; i > 0 && other.Scaler != first.Scaler {
-				problems.Add(between(path, first, other), "a pod for the fixed pool %q could get a node of either, from %s and from %s; "+
-					"give one of them a %s taint on a key that %q does not use, or declare podsSelectPool: true when every pod selects its pool by label",
+				problems.Add(between(path, first, other), "a pod for the fixed pool %q could get a node of either, "+
+					"from %s and from %s; "+
+					"give one of them a %s taint on a key that %q does not use, or declare podsSelectPool: true when "+
+					"every pod selects its pool by label",
 					written.Name, first.Scaler, other.Scaler, NoSchedule, written.Name)
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMain draws more cases than rapid's default of 100, in which two scalers that may share a cluster can be missing; -rapid.checks still
-// decides.
+// TestMain draws more cases than rapid's default of 100, in which two scalers that may share a cluster can be missing;
+// -rapid.checks still decides.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", "1000"); err != nil {
 		panic(err)
@@ -59,23 +59,25 @@ var (
 func genPools(t *rapid.T) (pools []pool.Claimant) {
 	taint := rapid.Custom(func(t *rapid.T) pool.Taint {
 		return pool.Taint{
-			Key:    rapid.SampledFrom(keys).Draw(t, "key"),
-			Value:  rapid.SampledFrom(values).Draw(t, "value"),
-			Effect: rapid.SampledFrom([]pool.Effect{pool.NoSchedule, pool.NoSchedule, pool.NoExecute, pool.PreferNoSchedule}).Draw(t, "effect"),
+			Key:   rapid.SampledFrom(keys).Draw(t, "key"),
+			Value: rapid.SampledFrom(values).Draw(t, "value"),
+			Effect: rapid.SampledFrom([]pool.Effect{pool.NoSchedule, pool.NoSchedule, pool.NoExecute,
+				pool.PreferNoSchedule}).Draw(t, "effect"),
 		}
 	})
 	for i := range rapid.IntRange(2, 4).Draw(t, "pools") {
 		pools = append(pools, pool.Claimant{
-			Name:   string(rune('a' + i)),
-			Scaler: rapid.SampledFrom([]pool.Scaler{pool.Karpenter, pool.ClusterAutoscaler, pool.ClusterAutoscaler, pool.Fixed}).Draw(t, "scaler"),
+			Name: string(rune('a' + i)),
+			Scaler: rapid.SampledFrom([]pool.Scaler{pool.Karpenter, pool.ClusterAutoscaler, pool.ClusterAutoscaler,
+				pool.Fixed}).Draw(t, "scaler"),
 			Taints: rapid.SliceOfN(taint, 0, 3).Draw(t, "taints"),
 		})
 	}
 	return pools
 }
 
-// genTolerations makes tolerations as someone writes them who has one pool in mind: on keys of that pool, in any form Kubernetes allows
-// but the one without a key; some on keys that no pool uses, as Kubernetes adds them to every pod.
+// genTolerations makes tolerations as someone writes them who has one pool in mind: on keys of that pool, in any form
+// Kubernetes allows but the one without a key; some on keys that no pool uses, as Kubernetes adds them to every pod.
 func genTolerations(t *rapid.T, pools []pool.Claimant) (tolerations []pool.Toleration) {
 	written := rapid.SampledFrom(pools).Draw(t, "written for")
 	known := []string{"node.kubernetes.io/not-ready"}
@@ -86,7 +88,8 @@ func genTolerations(t *rapid.T, pools []pool.Claimant) (tolerations []pool.Toler
 		tol := pool.Toleration{
 			Key:      rapid.SampledFrom(known).Draw(t, "toleration key"),
 			Operator: rapid.SampledFrom([]string{"Equal", "Exists"}).Draw(t, "operator"),
-			Effect:   rapid.SampledFrom([]pool.Effect{"", pool.NoSchedule, pool.NoExecute}).Draw(t, "toleration effect"),
+			Effect: rapid.SampledFrom([]pool.Effect{"", pool.NoSchedule, pool.NoExecute}).Draw(t,
+				"toleration effect"),
 		}
 		if tol.Operator == "Equal" {
 			tol.Value = rapid.SampledFrom(values).Draw(t, "toleration value")
@@ -172,13 +175,18 @@ func TestEveryRefusalHasAPodThatFitsPoolsOfTwoScalers(t *testing.T) {
 
 func TestOverlapNamesBothPoolsAndTheOneWithoutATaint(t *testing.T) {
 	err := pool.ValidateOverlap("pools", []pool.Claimant{
-		{Name: "gpu-l4", Scaler: pool.Karpenter, Taints: []pool.Taint{pool.GPUTaint, {Key: "team", Value: "a", Effect: pool.NoSchedule}}},
+		{
+			Name:   "gpu-l4",
+			Scaler: pool.Karpenter,
+			Taints: []pool.Taint{pool.GPUTaint, {Key: "team", Value: "a", Effect: pool.NoSchedule}},
+		},
 		{Name: "gpu-dra", Scaler: pool.ClusterAutoscaler, Taints: []pool.Taint{pool.GPUTaint}},
 	}, false).Err()
 	if err == nil {
 		t.Fatal("a pool without a taint of its own is accepted")
 	}
-	for _, want := range []string{`"gpu-l4" and "gpu-dra"`, `give "gpu-dra" a NoSchedule taint on a key that "gpu-l4" does not use`, "podsSelectPool: true"} {
+	for _, want := range []string{`"gpu-l4" and "gpu-dra"`,
+		`give "gpu-dra" a NoSchedule taint on a key that "gpu-l4" does not use`, "podsSelectPool: true"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nlacks %s", err, want)
 		}
@@ -188,8 +196,16 @@ func TestOverlapNamesBothPoolsAndTheOneWithoutATaint(t *testing.T) {
 func TestOverlapIsDecidedByKeysBecauseExistsTakesAnyValue(t *testing.T) {
 	pools := func(keyA, keyB string) []pool.Claimant {
 		return []pool.Claimant{
-			{Name: "a", Scaler: pool.Karpenter, Taints: []pool.Taint{{Key: keyA, Value: "karpenter", Effect: pool.NoSchedule}}},
-			{Name: "b", Scaler: pool.ClusterAutoscaler, Taints: []pool.Taint{{Key: keyB, Value: "other", Effect: pool.NoSchedule}}},
+			{
+				Name:   "a",
+				Scaler: pool.Karpenter,
+				Taints: []pool.Taint{{Key: keyA, Value: "karpenter", Effect: pool.NoSchedule}},
+			},
+			{
+				Name:   "b",
+				Scaler: pool.ClusterAutoscaler,
+				Taints: []pool.Taint{{Key: keyB, Value: "other", Effect: pool.NoSchedule}},
+			},
 		}
 	}
 	if pool.ValidateOverlap("pools", pools("team", "team"), false).Err() == nil {
@@ -202,7 +218,8 @@ func TestOverlapIsDecidedByKeysBecauseExistsTakesAnyValue(t *testing.T) {
 
 func TestFixedPoolsAreInNobodysWay(t *testing.T) {
 	err := pool.ValidateOverlap("pools", []pool.Claimant{
-		{Name: "system", Scaler: pool.Fixed}, {Name: "general", Scaler: pool.Karpenter}, {Name: "spare", Scaler: pool.Fixed},
+		{Name: "system", Scaler: pool.Fixed}, {Name: "general", Scaler: pool.Karpenter},
+		{Name: "spare", Scaler: pool.Fixed},
 	}, false).Err()
 	if err != nil {
 		t.Error(err)
@@ -225,7 +242,11 @@ func TestPodsOfAFullFixedPoolMustNotFitTwoScalers(t *testing.T) {
 // Field fault BR-10.
 func TestAutoModeExcludesEveryOtherScalerWhateverPodsSelect(t *testing.T) {
 	for _, other := range []pool.Scaler{pool.Karpenter, pool.ClusterAutoscaler, pool.Fixed} {
-		pools := []pool.Claimant{{Name: "auto", Scaler: pool.AutoMode}, {Name: "other", Scaler: other, Taints: []pool.Taint{pool.GPUTaint}}}
+		pools := []pool.Claimant{{Name: "auto", Scaler: pool.AutoMode}, {
+			Name:   "other",
+			Scaler: other,
+			Taints: []pool.Taint{pool.GPUTaint},
+		}}
 		for _, selects := range []bool{false, true} {
 			if pool.ValidateOverlap("pools", pools, selects).Err() == nil {
 				t.Errorf("auto-mode beside %s is accepted with podsSelectPool %v", other, selects)

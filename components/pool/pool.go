@@ -1,8 +1,8 @@
-// Package pool is the vocabulary that every scaler shares: scalers, capacity types, device modes, taints, labels, tags and the
-// shape of a node.
+// Package pool is the vocabulary that every scaler shares: scalers, capacity types, device modes, taints, labels, tags
+// and the shape of a node.
 //
-// It owns the words and their rules (what Kubernetes, EKS and EC2 accept). It does not own the configuration of a pool, which each
-// component takes in its own Args, nor any arithmetic over several pools. It imports no Pulumi.
+// It owns the words and their rules (what Kubernetes, EKS and EC2 accept). It does not own the configuration of a pool,
+// which each component takes in its own Args, nor any arithmetic over several pools. It imports no Pulumi.
 package pool
 
 import "slices"
@@ -67,7 +67,8 @@ const (
 	PoolTag    = "headroom/pool"
 	PoolLabel  = "headroom/pool"
 
-	// AcceleratorLabel keeps cluster-autoscaler from adding a second node while the first one's device plugin registers.
+	// AcceleratorLabel keeps cluster-autoscaler from adding a second node while the first one's device plugin
+	// registers.
 	// https://github.com/kubernetes/autoscaler/issues/1949
 	AcceleratorLabel = "k8s.amazonaws.com/accelerator"
 

@@ -58,7 +58,8 @@ func ValidateTaints(path string, taints []Taint) (problems problem.List) {
 			problems.Add(at, "value %q is not allowed: %s", t.Value, msg)
 		}
 		if !slices.Contains(Effects, t.Effect) {
-			problems.Add(at, "effect %q is unknown; use one of %s, %s, %s", t.Effect, NoSchedule, NoExecute, PreferNoSchedule)
+			problems.Add(at, "effect %q is unknown; use one of %s, %s, %s", t.Effect, NoSchedule, NoExecute,
+				PreferNoSchedule)
 		}
 		for _, earlier := range taints[:i] {
 			if earlier.Key == t.Key && earlier.Effect == t.Effect {

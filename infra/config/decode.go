@@ -12,8 +12,8 @@ import (
 	"github.com/headroom-eks/headroom/problem"
 )
 
-// Decode reads the configuration object, given as JSON, strictly: unknown keys, wrong types and numbers written as text are problems, all
-// of them reported at once. Defaults are not filled in yet.
+// Decode reads the configuration object, given as JSON, strictly: unknown keys, wrong types and numbers written as text
+// are problems, all of them reported at once. Defaults are not filled in yet.
 func Decode(text string) (Environment, problem.List) {
 	var env Environment
 	var problems problem.List
@@ -47,7 +47,8 @@ func check(path string, value any, want reflect.Type, problems *problem.List) {
 	if want.Kind() == reflect.Pointer {
 		want = want.Elem()
 	}
-	if value == nil { // an empty key in YAML: as if left out, except that a list item or a required key is then found missing
+	// an empty key in YAML: as if left out, except that a list item or a required key is then found missing
+	if value == nil {
 		return
 	}
 	ok := true
@@ -102,7 +103,8 @@ func checkObject(path string, object map[string]any, want reflect.Type, problems
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		field, found := known[key]
 		if !found {
-			problems.Add(join(path, key), "is not a known key; use one of %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			problems.Add(join(path, key), "is not a known key; use one of %s",
+				strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 			continue
 		}
 		check(join(path, key), object[key], field.Type, problems)

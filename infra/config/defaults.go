@@ -7,7 +7,8 @@ import (
 	"github.com/headroom-eks/headroom/components/pool"
 )
 
-// Known good together, seen in public use in September 2026; a test keeps them equal to the defaults that the schema documents.
+// Known good together, seen in public use in September 2026; a test keeps them equal to the defaults that the schema
+// documents.
 const (
 	DefaultKubernetesVersion = "1.36"
 	defaultAMIRelease        = "1.36.3-20260911"
@@ -25,7 +26,8 @@ var defaultAddons = Addons{
 	EBSCSI:    "v1.62.0-eksbuild.1",
 }
 
-// WithDefaults returns a copy in which every key that was left out has its value. Stack is the name of the Pulumi stack.
+// WithDefaults returns a copy in which every key that was left out has its value. Stack is the name of the Pulumi
+// stack.
 func (e Environment) WithDefaults(stack string) Environment {
 	n := &e.Network
 	if n.Existing == nil {

@@ -1,7 +1,8 @@
 // Package config is the configuration of one environment: its keys, defaults and rules.
 //
-// It owns the object `headroom:environment` of the stack file: strict decoding, defaults, and every rule that config alone can break,
-// reported all at once. It does not own rules that need an answer from AWS (package infra asks and judges those), and imports no Pulumi.
+// It owns the object `headroom:environment` of the stack file: strict decoding, defaults, and every rule that config
+// alone can break, reported all at once. It does not own rules that need an answer from AWS (package infra asks and
+// judges those), and imports no Pulumi.
 package config
 
 import "github.com/headroom-eks/headroom/components/pool"
@@ -12,7 +13,8 @@ type Environment struct {
 	Tags map[string]string `json:"tags,omitempty"`
 	// Protect keeps the cluster and the network from being deleted or replaced until it is switched off.
 	Protect bool `json:"protect,omitempty" jsonschema:"default=false"`
-	// PodsSelectPool declares that every pod selects its pool by the label headroom/pool, so that two scalers cannot both answer one pod.
+	// PodsSelectPool declares that every pod selects its pool by the label headroom/pool, so that two scalers cannot
+	// both answer one pod.
 	PodsSelectPool bool `json:"podsSelectPool,omitempty" jsonschema:"default=false"`
 
 	Network           Network           `json:"network"`
@@ -22,7 +24,8 @@ type Environment struct {
 	Karpenter         Karpenter         `json:"karpenter,omitempty"`
 	ClusterAutoscaler ClusterAutoscaler `json:"clusterAutoscaler,omitempty"`
 	AutoMode          AutoMode          `json:"autoMode,omitempty"`
-	// General is the pool for everything without a GPU: several families, bounded by vCPUs and memory. Left out, it is not made.
+	// General is the pool for everything without a GPU: several families, bounded by vCPUs and memory. Left out, it is
+	// not made.
 	General *General `json:"general,omitempty"`
 	// Pools are the GPU pools.
 	Pools []Pool `json:"pools,omitempty"`
@@ -36,13 +39,13 @@ type Environment struct {
 type Network struct {
 	// CIDR of the new VPC: private IPv4 addresses, /16 to /21.
 	CIDR string `json:"cidr,omitempty" jsonschema:"default=10.0.0.0/16"`
-	// Zones of the new VPC by name, at least two. A zone added at the end leaves the other subnets where they are; managed
-	// groups of pools without zones of their own are replaced, since EKS cannot give a group another subnet.
+	// Zones of the new VPC by name, at least two. A zone added at the end leaves the other subnets where they are;
+	// managed groups of pools without zones of their own are replaced, since EKS cannot give a group another subnet.
 	Zones []string `json:"zones,omitempty"`
 	// NATGateways is how private subnets reach the internet. Without any, interface endpoints carry what nodes need.
 	NATGateways string `json:"natGateways,omitempty" jsonschema:"enum=one-per-vpc,enum=one-per-zone,enum=none,default=one-per-vpc"`
-	// InterfaceEndpoints are AWS services reached without leaving the VPC, by short name, for example "ecr.api". With natGateways "none" the
-	// services that nodes and controllers need are the default.
+	// InterfaceEndpoints are AWS services reached without leaving the VPC, by short name, for example "ecr.api". With
+	// natGateways "none" the services that nodes and controllers need are the default.
 	InterfaceEndpoints []string `json:"interfaceEndpoints,omitempty"`
 	// PrefixDelegation gives nodes addresses in blocks of 16, so that small instance types run more pods.
 	PrefixDelegation bool `json:"prefixDelegation,omitempty" jsonschema:"default=false"`
@@ -65,12 +68,13 @@ type Cluster struct {
 	UniqueSuffix bool `json:"uniqueSuffix,omitempty" jsonschema:"default=false"`
 	// KubernetesVersion, as text ("1.36"). Never below the live cluster's, never more than one minor above.
 	KubernetesVersion string `json:"kubernetesVersion,omitempty" jsonschema:"default=1.36"`
-	// PublicAccessCIDRs, public IPv4 blocks, may reach the Kubernetes API from outside the VPC. None by default: then `pulumi up` must run
-	// where the VPC can be reached.
+	// PublicAccessCIDRs, public IPv4 blocks, may reach the Kubernetes API from outside the VPC. None by default: then
+	// `pulumi up` must run where the VPC can be reached.
 	PublicAccessCIDRs []string `json:"publicAccessCidrs,omitempty"`
 	// SkipReachabilityCheck goes on without having reached the Kubernetes API first, for runs through a proxy.
 	SkipReachabilityCheck bool `json:"skipReachabilityCheck,omitempty" jsonschema:"default=false"`
-	// Access gives IAM roles access to the cluster, by a name of yours in lower-case letters, digits and dashes, for example "admins".
+	// Access gives IAM roles access to the cluster, by a name of yours in lower-case letters, digits and dashes, for
+	// example "admins".
 	Access map[string]Access `json:"access,omitempty"`
 	// SecretsKeyARN is the KMS key that encrypts secrets. Left out, one is made.
 	SecretsKeyARN string `json:"secretsKeyArn,omitempty"`
@@ -118,7 +122,8 @@ type GPU struct {
 	DRADriverVersion string `json:"draDriverVersion,omitempty" jsonschema:"default=0.4.1"`
 	// Repository replaces the repository of both charts.
 	Repository string `json:"repository,omitempty"`
-	// ProvidedElsewhere says that plugin and driver are installed by someone else; without either, pods never see a GPU.
+	// ProvidedElsewhere says that plugin and driver are installed by someone else; without either, pods never see a
+	// GPU.
 	ProvidedElsewhere bool `json:"providedElsewhere,omitempty" jsonschema:"default=false"`
 }
 
@@ -143,15 +148,18 @@ type ClusterAutoscaler struct {
 	Repository string `json:"repository,omitempty"`
 	// Expander decides which pool grows when several could.
 	Expander string `json:"expander,omitempty" jsonschema:"enum=least-nodes,enum=least-waste,enum=most-pods,enum=random,default=least-waste"`
-	// StartupTaints, by key, are removed by a daemon once a node is ready; scaling ignores them. Those of the pools are added.
+	// StartupTaints, by key, are removed by a daemon once a node is ready; scaling ignores them. Those of the pools are
+	// added.
 	StartupTaints []string `json:"startupTaints,omitempty"`
 }
 
 // AutoMode is EKS Auto Mode, switched on when a pool uses it.
 type AutoMode struct {
-	// BuiltInPools of Auto Mode; [system] when left out, which carries the system pods. An empty list needs the general pool for them.
+	// BuiltInPools of Auto Mode; [system] when left out, which carries the system pods. An empty list needs the general
+	// pool for them.
 	BuiltInPools []string `json:"builtInPools,omitempty" jsonschema:"enum=general-purpose,enum=system"`
-	// Keep leaves Auto Mode on without a pool: its pools go in one update, Auto Mode in the next, or nothing would be left to end their nodes.
+	// Keep leaves Auto Mode on without a pool: its pools go in one update, Auto Mode in the next, or nothing would be
+	// left to end their nodes.
 	Keep bool `json:"keep,omitempty" jsonschema:"default=false"`
 	// AllowSwitch permits moving a live cluster into or out of Auto Mode.
 	AllowSwitch bool `json:"allowSwitch,omitempty" jsonschema:"default=false"`
@@ -167,7 +175,8 @@ type General struct {
 	Limits             GeneralLimits       `json:"limits"`
 	// ConsolidateAfter an idle node is removed, a duration or "Never".
 	ConsolidateAfter string `json:"consolidateAfter,omitempty" jsonschema:"default=1m"`
-	// ExpireAfter a node is replaced, a duration or "Never"; 720h with Karpenter, 336h with Auto Mode, which allows 21 days at most.
+	// ExpireAfter a node is replaced, a duration or "Never"; 720h with Karpenter, 336h with Auto Mode, which allows 21
+	// days at most.
 	ExpireAfter   string       `json:"expireAfter,omitempty"`
 	Budgets       []Budget     `json:"budgets,omitempty"`
 	StartupTaints []pool.Taint `json:"startupTaints,omitempty"`
@@ -227,7 +236,8 @@ type Pool struct {
 	Spread string `json:"spread,omitempty" jsonschema:"enum=per-zone"`
 	// NodeRepair lets EKS replace unhealthy nodes of a managed group.
 	NodeRepair bool `json:"nodeRepair,omitempty" jsonschema:"default=false"`
-	// AcceptNoWakeFromZero allows a DRA pool of cluster-autoscaler to start at zero; it then advertises what is realized.
+	// AcceptNoWakeFromZero allows a DRA pool of cluster-autoscaler to start at zero; it then advertises what is
+	// realized.
 	AcceptNoWakeFromZero bool `json:"acceptNoWakeFromZero,omitempty" jsonschema:"default=false"`
 	// Reservation backs the pool; only with capacity type "reserved".
 	Reservation *Reservation `json:"reservation,omitempty"`
@@ -235,8 +245,8 @@ type Pool struct {
 	Weight int `json:"weight,omitempty"`
 	// ConsolidateAfter an empty node is removed, a duration or "Never" (Karpenter and Auto Mode).
 	ConsolidateAfter string `json:"consolidateAfter,omitempty" jsonschema:"default=10m"`
-	// ExpireAfter a node is replaced, a duration or "Never" (Karpenter and Auto Mode); Never with Karpenter, 480h with Auto Mode, which allows
-	// 21 days at most.
+	// ExpireAfter a node is replaced, a duration or "Never" (Karpenter and Auto Mode); Never with Karpenter, 480h with
+	// Auto Mode, which allows 21 days at most.
 	ExpireAfter string `json:"expireAfter,omitempty"`
 	// TerminationGracePeriod bounds how long a node may drain, a duration (Karpenter and Auto Mode).
 	TerminationGracePeriod string   `json:"terminationGracePeriod,omitempty"`
@@ -269,7 +279,8 @@ type Capacity struct {
 	SurgeMarginPercent int `json:"surgeMarginPercent,omitempty" jsonschema:"default=0"`
 	// ConfigMap also publishes the document as a ConfigMap in kube-system.
 	ConfigMap bool `json:"configMap,omitempty" jsonschema:"default=false"`
-	// SSMParameter also publishes the document under this parameter name, a path outside of /aws and /ssm; beyond 8 KiB as base64 of gzip.
+	// SSMParameter also publishes the document under this parameter name, a path outside of /aws and /ssm; beyond 8 KiB
+	// as base64 of gzip.
 	SSMParameter string `json:"ssmParameter,omitempty"`
 }
 
@@ -281,8 +292,9 @@ type ReservedVCPUs struct {
 
 // GitOps leaves NodePools and node classes to someone else.
 type GitOps struct {
-	// NodePools: "apply" makes them here; "keep" too, but leaves them in the cluster when they leave this program; "manifests" makes none and
-	// gives them as output `manifests`. A live pool moves by way of "keep", in an update of its own, or it would be deleted.
+	// NodePools: "apply" makes them here; "keep" too, but leaves them in the cluster when they leave this program;
+	// "manifests" makes none and gives them as output `manifests`. A live pool moves by way of "keep", in an update of
+	// its own, or it would be deleted.
 	NodePools string `json:"nodePools,omitempty" jsonschema:"enum=apply,enum=keep,enum=manifests,default=apply"`
 	// Applied confirms that the manifests are in the cluster; until then pools advertise what is realized.
 	Applied bool `json:"applied,omitempty" jsonschema:"default=false"`

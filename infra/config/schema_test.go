@@ -13,7 +13,8 @@ import (
 )
 
 // update rewrites the generated files: go test ./infra/config -update
-var update = flag.Bool("update", false, "rewrite environment.schema.json and the table of keys in docs/configuration.md")
+var update = flag.Bool("update", false,
+	"rewrite environment.schema.json and the table of keys in docs/configuration.md")
 
 const (
 	schemaFile = "infra/config/environment.schema.json"
@@ -25,7 +26,8 @@ func schema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	t.Chdir("../..") // comments are found by the path of the package from the root of the module
 	reflector := &jsonschema.Reflector{ExpandedStruct: true}
-	if err := reflector.AddGoComments("github.com/headroom-eks/headroom", "./infra/config", jsonschema.WithFullComment()); err != nil {
+	if err := reflector.AddGoComments("github.com/headroom-eks/headroom", "./infra/config",
+		jsonschema.WithFullComment()); err != nil {
 		t.Fatal(err)
 	}
 	s := reflector.Reflect(&Environment{})
@@ -70,9 +72,11 @@ func keyTables(s *jsonschema.Schema) string {
 		var titles []string
 		for pair := object.Properties.Oldest(); pair != nil; pair = pair.Next() {
 			key, value := pair.Key, pair.Value
-			fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", key, typeOf(value), defaultOf(value), flat(value.Description))
+			fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", key, typeOf(value), defaultOf(value),
+				flat(value.Description))
 			name := refName(value)
-			if name == "" || seen[name] || s.Definitions[name] == nil || s.Definitions[name].Properties == nil || s.Definitions[name].Properties.Len() == 0 {
+			if name == "" || seen[name] || s.Definitions[name] == nil || s.Definitions[name].Properties == nil ||
+				s.Definitions[name].Properties.Len() == 0 {
 				continue
 			}
 			seen[name] = true

@@ -27,9 +27,11 @@ var (
 	clusterName       = regexp.MustCompile(`^[0-9A-Za-z][A-Za-z0-9_-]*$`)
 	roleARN           = regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/[\w+=,.@/-]+$`)
 	keyARN            = regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$`)
-	// tagText is what AWS takes in a tag. https://docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html
+	// tagText is what AWS takes in a tag.
+	// https://docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html
 	tagText = regexp.MustCompile(`^[\p{L}\p{N}\p{Zs}_.:/=+@-]*$`)
-	// parameterName of a parameter in a hierarchy. https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_PutParameter.html
+	// parameterName of a parameter in a hierarchy.
+	// https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_PutParameter.html
 	parameterName = regexp.MustCompile(`^(/[A-Za-z0-9_.-]+){1,15}$`)
 	zoneName      = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9][a-z]$`)
 )
@@ -68,7 +70,8 @@ func (e Environment) Validate() (problems problem.List) {
 		problems.Add("capacity.surgeMarginPercent", "found %d; write 0 to 100", m)
 	}
 	if r := e.Capacity.ReservedVCPUs; r.OnDemand < 0 || r.Spot < 0 {
-		problems.Add("capacity.reservedVcpus", "found onDemand %d, spot %d; neither may be negative", r.OnDemand, r.Spot)
+		problems.Add("capacity.reservedVcpus", "found onDemand %d, spot %d; neither may be negative", r.OnDemand,
+			r.Spot)
 	}
 	validateParameter(e.Capacity.SSMParameter, &problems)
 	oneOf("gitOps.nodePools", e.GitOps.NodePools, []string{"apply", "keep", "manifests"}, &problems)
@@ -78,10 +81,11 @@ func (e Environment) Validate() (problems problem.List) {
 	return problems
 }
 
-// reservedTags are keys that EKS, Karpenter, cluster-autoscaler or this program set themselves; a copy on the wrong thing makes load
-// balancers, node classes or the count of realized nodes go wrong (field faults BR-66, BR-74).
+// reservedTags are keys that EKS, Karpenter, cluster-autoscaler or this program set themselves; a copy on the wrong
+// thing makes load balancers, node classes or the count of realized nodes go wrong (field faults BR-66, BR-74).
 var reservedTags = []string{
-	"aws:", "eks:", "kubernetes.io/cluster", "k8s.io/cluster-autoscaler", "karpenter.sh/", "karpenter.k8s.aws/", "headroom/", "Name",
+	"aws:", "eks:", "kubernetes.io/cluster", "k8s.io/cluster-autoscaler", "karpenter.sh/", "karpenter.k8s.aws/",
+	"headroom/", "Name",
 }
 
 func validateTags(tags map[string]string, problems *problem.List) {
@@ -91,7 +95,8 @@ func validateTags(tags map[string]string, problems *problem.List) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		at := fmt.Sprintf("tags[%q]", key)
-		if keys, values := utf8.RuneCountInString(key), utf8.RuneCountInString(tags[key]); keys < 1 || keys > 128 || values > 256 {
+		if keys, values := utf8.RuneCountInString(key), utf8.RuneCountInString(tags[key]); keys < 1 || keys > 128 ||
+			values > 256 {
 			problems.Add(at, "a key has 1 to 128 characters and a value at most 256; found %d and %d", keys, values)
 		}
 		for _, text := range []string{key, tags[key]} {
@@ -112,10 +117,12 @@ func (e Environment) validateSystem(problems *problem.List) {
 		problems.Add("system.nodeCount", "found %d; controllers and DNS need one node at least", *e.System.NodeCount)
 	}
 	if *e.System.NodeCount > maxGroupNodes {
-		problems.Add("system.nodeCount", "found %d; EKS allows %d nodes in one managed group", *e.System.NodeCount, maxGroupNodes)
+		problems.Add("system.nodeCount", "found %d; EKS allows %d nodes in one managed group", *e.System.NodeCount,
+			maxGroupNodes)
 	}
 	if e.System.Tainted && e.General == nil {
-		problems.Add("system.tainted", "leaves no untainted node for pods without tolerations; leave it false or add the general pool")
+		problems.Add("system.tainted", "leaves no untainted node for pods without tolerations; leave it false or add "+
+			"the general pool")
 	}
 	if e.System.DiskGiB < 20 {
 		problems.Add("system.diskGiB", "found %d; the image alone needs 20", e.System.DiskGiB)
@@ -125,7 +132,8 @@ func (e Environment) validateSystem(problems *problem.List) {
 	}
 	if version := e.Cluster.KubernetesVersion; e.Cluster.HasVersion() &&
 		(!amiRelease.MatchString(e.System.AMIRelease) || !strings.HasPrefix(e.System.AMIRelease, version+".")) {
-		problems.Add("system.amiRelease", "found %q; pin an AL2023 release for Kubernetes %s, in the form %s.Z-YYYYMMDD (https://github.com/awslabs/amazon-eks-ami/releases)",
+		problems.Add("system.amiRelease", "found %q; pin an AL2023 release for Kubernetes %s, in the form "+
+			"%s.Z-YYYYMMDD (https://github.com/awslabs/amazon-eks-ami/releases)",
 			e.System.AMIRelease, version, version)
 	}
 }
@@ -136,9 +144,11 @@ func validateParameter(name string, problems *problem.List) {
 	switch {
 	case name == "":
 	case !parameterName.MatchString(name) || len(name) > 900: // 1011 with the ARN before it
-		problems.Add("capacity.ssmParameter", "found %q; write a path of letters, digits and _ . -, for example /headroom/capacity", name)
+		problems.Add("capacity.ssmParameter", "found %q; write a path of letters, digits and _ . -, for example "+
+			"/headroom/capacity", name)
 	case strings.HasPrefix(lower, "/aws") || strings.HasPrefix(lower, "/ssm"):
-		problems.Add("capacity.ssmParameter", "found %q; names under /aws and /ssm are kept by AWS, for example use /headroom/capacity", name)
+		problems.Add("capacity.ssmParameter", "found %q; names under /aws and /ssm are kept by AWS, for example use "+
+			"/headroom/capacity", name)
 	}
 }
 
@@ -157,12 +167,14 @@ func (e Environment) validateCharts(problems *problem.List) {
 		{"clusterAutoscaler.repository", e.ClusterAutoscaler.Repository},
 	} {
 		if c.repository != "" && !chartRepository.MatchString(c.repository) {
-			problems.Add(c.key, "found %q; write the address of a chart repository with its scheme, https:// or oci://", c.repository)
+			problems.Add(c.key, "found %q; write the address of a chart repository with its scheme, https:// or oci://",
+				c.repository)
 		}
 	}
 	for i, key := range e.ClusterAutoscaler.StartupTaints {
 		for _, msg := range validation.IsQualifiedName(key) {
-			problems.Add(fmt.Sprintf("clusterAutoscaler.startupTaints[%d]", i), "found %q; give the taint's key alone: %s", key, msg)
+			problems.Add(fmt.Sprintf("clusterAutoscaler.startupTaints[%d]", i), "found %q; give the taint's key "+
+				"alone: %s", key, msg)
 		}
 	}
 }
@@ -171,13 +183,15 @@ func (e Environment) validateCharts(problems *problem.List) {
 func (e Environment) validateScalers(problems *problem.List) {
 	if e.Uses(pool.Karpenter) {
 		if !amiAlias.MatchString(e.Karpenter.AMIAlias) {
-			problems.Add("karpenter.amiAlias", "found %q; pin a release, for example %s: with latest every release replaces every node", e.Karpenter.AMIAlias, defaultAMIAlias)
+			problems.Add("karpenter.amiAlias", "found %q; pin a release, for example %s: with latest every release "+
+				"replaces every node", e.Karpenter.AMIAlias, defaultAMIAlias)
 		}
 		if key := e.Karpenter.InterruptionQueueKeyARN; key != "" && !keyARN.MatchString(key) {
 			problems.Add("karpenter.interruptionQueueKeyArn", "found %q; write the ARN of a KMS key", key)
 		}
 	}
-	oneOf("clusterAutoscaler.expander", e.ClusterAutoscaler.Expander, []string{"least-nodes", "least-waste", "most-pods", "random"}, problems)
+	oneOf("clusterAutoscaler.expander", e.ClusterAutoscaler.Expander,
+		[]string{"least-nodes", "least-waste", "most-pods", "random"}, problems)
 	for i, name := range e.AutoMode.BuiltInPools {
 		oneOf("autoMode.builtInPools", name, []string{"general-purpose", "system"}, problems)
 		if slices.Contains(e.AutoMode.BuiltInPools[:i], name) {
@@ -186,18 +200,23 @@ func (e Environment) validateScalers(problems *problem.List) {
 	}
 	scaled := slices.ContainsFunc(e.Pools, func(p Pool) bool { return p.Scaler == pool.AutoMode })
 	if scaled && len(e.AutoMode.BuiltInPools) == 0 && e.General == nil {
-		problems.Add("autoMode.builtInPools", "is empty and there is no general pool, so system pods have no node; keep system or add the general pool")
+		problems.Add("autoMode.builtInPools", "is empty and there is no general pool, so system pods have no node; "+
+			"keep system or add the general pool")
 	}
 	for i, p := range e.Pools {
 		if e.AutoMode.Keep && p.Scaler != pool.AutoMode {
-			problems.Add("autoMode.keep", "Auto Mode stays on, beside which nothing else scales or has groups, and %s has scaler %s; bring that pool in the update that drops autoMode.keep", poolPath("pools", i, p.Name), p.Scaler)
+			problems.Add("autoMode.keep", "Auto Mode stays on, beside which nothing else scales or has groups, and "+
+				"%s has scaler %s; bring that pool in the update that drops autoMode.keep",
+				poolPath("pools", i, p.Name), p.Scaler)
 		}
 	}
 	if g := e.General; e.AutoMode.Keep && g != nil && g.Scaler != pool.AutoMode {
-		problems.Add("autoMode.keep", "Auto Mode stays on, beside which nothing else scales, and the general pool has scaler %s; bring it in the update that drops autoMode.keep", g.Scaler)
+		problems.Add("autoMode.keep", "Auto Mode stays on, beside which nothing else scales, and the general pool "+
+			"has scaler %s; bring it in the update that drops autoMode.keep", g.Scaler)
 	}
 	if e.GitOps.NodePools != "apply" && !e.Uses(pool.Karpenter) && !e.Uses(pool.AutoMode) {
-		problems.Add("gitOps.nodePools", "no pool has NodePools to hand over; remove it or choose scaler karpenter or auto-mode")
+		problems.Add("gitOps.nodePools", "no pool has NodePools to hand over; remove it or choose scaler karpenter "+
+			"or auto-mode")
 	}
 }
 
@@ -206,10 +225,12 @@ func (g General) validate(e Environment, problems *problem.List) {
 		problems.Add("general.scaler", "found %q; use %s or %s", g.Scaler, pool.Karpenter, pool.AutoMode)
 	}
 	if g.Limits.VCPUs < 1 || g.Limits.MemoryGiB < 1 {
-		problems.Add("general.limits", "found vcpus %d and memoryGiB %d; both are at least 1", g.Limits.VCPUs, g.Limits.MemoryGiB)
+		problems.Add("general.limits", "found vcpus %d and memoryGiB %d; both are at least 1", g.Limits.VCPUs,
+			g.Limits.MemoryGiB)
 	}
 	if g.Limits.VCPUs > maxGeneralLimit || g.Limits.MemoryGiB > maxGeneralLimit {
-		problems.Add("general.limits", "found vcpus %d and memoryGiB %d; at most %d each", g.Limits.VCPUs, g.Limits.MemoryGiB, maxGeneralLimit)
+		problems.Add("general.limits", "found vcpus %d and memoryGiB %d; at most %d each", g.Limits.VCPUs,
+			g.Limits.MemoryGiB, maxGeneralLimit)
 	}
 	if g.DiskGiB < 20 || g.DiskGiB > maxDiskGiB {
 		problems.Add("general.diskGiB", "found %d; 20 to %d: the image alone needs most of 20", g.DiskGiB, maxDiskGiB)

@@ -12,13 +12,15 @@ var (
 	nodeDuration   = regexp.MustCompile(`^([0-9]+(s|m|h))+$`)
 	budgetNodes    = regexp.MustCompile(`^((100|[0-9]{1,2})%|[0-9]+)$`)
 	budgetDuration = regexp.MustCompile(`^(([0-9]+(h|m))|([0-9]+h[0-9]+m))$`)
-	budgetSchedule = regexp.MustCompile(`^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|\S+ \S+ \S+ \S+ \S+)$`)
+	budgetSchedule = regexp.MustCompile(
+		`^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|\S+ \S+ \S+ \S+ \S+)$`)
 )
 
 const maxBudgets = 50
 
 func validateDisruption(at, consolidateAfter, expireAfter string, budgets []Budget, problems *problem.List) {
-	for _, d := range []struct{ key, value string }{{"consolidateAfter", consolidateAfter}, {"expireAfter", expireAfter}} {
+	for _, d := range []struct{ key, value string }{{"consolidateAfter", consolidateAfter},
+		{"expireAfter", expireAfter}} {
 		if d.value != "" && d.value != "Never" && !nodeDuration.MatchString(d.value) {
 			problems.Add(at+"."+d.key, "found %q; write a duration such as 10m or 720h, or Never", d.value)
 		}
@@ -29,13 +31,15 @@ func validateDisruption(at, consolidateAfter, expireAfter string, budgets []Budg
 	for i, b := range budgets {
 		path := fmt.Sprintf("%s.budgets[%d]", at, i)
 		if !budgetNodes.MatchString(b.Nodes) {
-			problems.Add(path+".nodes", "found %q; write a number or a percentage, for example \"1\" or \"10%%\"", b.Nodes)
+			problems.Add(path+".nodes", "found %q; write a number or a percentage, for example \"1\" or \"10%%\"",
+				b.Nodes)
 		}
 		if (b.Schedule == "") != (b.Duration == "") {
 			problems.Add(path, "schedule and duration go together; give both or neither")
 		}
 		if b.Schedule != "" && !budgetSchedule.MatchString(b.Schedule) {
-			problems.Add(path+".schedule", "found %q; write a cron line of five fields, in UTC, for example \"0 9 * * mon-fri\"", b.Schedule)
+			problems.Add(path+".schedule", "found %q; write a cron line of five fields, in UTC, for example \"0 9 * "+
+				"* mon-fri\"", b.Schedule)
 		}
 		if b.Duration != "" && !budgetDuration.MatchString(b.Duration) {
 			problems.Add(path+".duration", "found %q; write hours and minutes, for example 8h or 1h30m", b.Duration)

@@ -15,12 +15,14 @@ import (
 var (
 	// gpuFamily are the EC2 families with GPUs or other accelerators.
 	gpuFamily = regexp.MustCompile(`^(g[0-9]|gr[0-9]|p[0-9]|inf|trn|dl|vt)`)
-	// poolType are the instance types a pool may name: whole L4 and L40S GPUs. The fractional families g6f and gr6f are left out on purpose.
+	// poolType are the instance types a pool may name: whole L4 and L40S GPUs. The fractional families g6f and gr6f are
+	// left out on purpose.
 	poolType      = regexp.MustCompile(`^(g6|g6e|gr6)\.([0-9]*x?large|metal)$`)
 	reservationID = regexp.MustCompile(`^cr-[0-9a-z]+$`)
 )
 
-// maxPoolName keeps room for what is made of the name (node group names, labels); control planes take 40 characters too.
+// maxPoolName keeps room for what is made of the name (node group names, labels); control planes take 40 characters
+// too.
 const maxPoolName = 40
 
 func (p Pool) validate(at string, e Environment, problems *problem.List) {
@@ -67,7 +69,8 @@ func (p Pool) validateTypes(at string, problems *problem.List) {
 	var sizes []string
 	for i, t := range p.InstanceTypes {
 		if !poolType.MatchString(t) {
-			problems.Add(at+".instanceTypes", "found %q; use types of the families g6, g6e and gr6, whose GPUs are whole (g6f and gr6f carry a part of one)", t)
+			problems.Add(at+".instanceTypes", "found %q; use types of the families g6, g6e and gr6, whose GPUs are "+
+				"whole (g6f and gr6f carry a part of one)", t)
 			continue
 		}
 		if slices.Contains(p.InstanceTypes[:i], t) {
@@ -78,7 +81,8 @@ func (p Pool) validateTypes(at string, problems *problem.List) {
 		}
 	}
 	if len(sizes) > 1 {
-		problems.Add(at+".instanceTypes", "found the sizes %s; a pool has one shape, make a pool of each size", strings.Join(sizes, ", "))
+		problems.Add(at+".instanceTypes", "found the sizes %s; a pool has one shape, make a pool of each size",
+			strings.Join(sizes, ", "))
 	}
 	if p.Scaler == pool.Fixed && len(p.InstanceTypes) > 1 {
 		problems.Add(at+".instanceTypes", "found %d types; a fixed pool has one", len(p.InstanceTypes))
@@ -119,10 +123,12 @@ func (p Pool) validateCounts(at string, problems *problem.List) {
 		return
 	}
 	if p.MinNodeCount != nil && *p.MinNodeCount > 0 {
-		problems.Add(at, "minNodeCount is %d, but %s keeps no minimum; remove it, or use static: true with karpenter, or cluster-autoscaler", *p.MinNodeCount, p.Scaler)
+		problems.Add(at, "minNodeCount is %d, but %s keeps no minimum; remove it, or use static: true with "+
+			"karpenter, or cluster-autoscaler", *p.MinNodeCount, p.Scaler)
 	}
 	if p.NodeCount != nil && !p.Static {
-		problems.Add(at, "nodeCount is %d, but %s makes nodes only for pods; remove it, or use static: true with karpenter", *p.NodeCount, p.Scaler)
+		problems.Add(at, "nodeCount is %d, but %s makes nodes only for pods; remove it, or use static: true with "+
+			"karpenter", *p.NodeCount, p.Scaler)
 	}
 }
 
@@ -134,7 +140,8 @@ func (p Pool) validateCapacityTypes(at string, problems *problem.List) {
 		}
 	}
 	if p.Scaler.ManagedGroup() && len(p.CapacityTypes) > 1 {
-		problems.Add(at+".capacityTypes", "found %d; a managed node group has one, make a pool of each", len(p.CapacityTypes))
+		problems.Add(at+".capacityTypes", "found %d; a managed node group has one, make a pool of each",
+			len(p.CapacityTypes))
 	}
 	reserved := slices.Contains(p.CapacityTypes, pool.Reserved)
 	if reserved != (p.Reservation != nil) {
@@ -142,15 +149,18 @@ func (p Pool) validateCapacityTypes(at string, problems *problem.List) {
 	}
 	if r := p.Reservation; r != nil {
 		if !reservationID.MatchString(r.ID) || r.Count < 1 {
-			problems.Add(at+".reservation", "found id %q and count %d; write an id such as cr-0123456789abcdef0 and a count of at least 1", r.ID, r.Count)
+			problems.Add(at+".reservation", "found id %q and count %d; write an id such as cr-0123456789abcdef0 and "+
+				"a count of at least 1", r.ID, r.Count)
 		}
 		if _, err := time.Parse(time.RFC3339, r.End); r.End != "" && err != nil {
-			problems.Add(at+".reservation.end", "found %q; write a time in quotes, such as \"2027-01-31T00:00:00Z\"", r.End)
+			problems.Add(at+".reservation.end", "found %q; write a time in quotes, such as \"2027-01-31T00:00:00Z\"",
+				r.End)
 		}
 	}
 }
 
-// validateScalerKeys refuses keys that the pool's scaler would ignore: a setting without effect is a promise without cover.
+// validateScalerKeys refuses keys that the pool's scaler would ignore: a setting without effect is a promise without
+// cover.
 func (p Pool) validateScalerKeys(at string, e Environment, problems *problem.List) {
 	dynamic, karpenter, managed := p.Scaler.Dynamic(), p.Scaler == pool.Karpenter, p.Scaler.ManagedGroup()
 	for _, k := range []struct {
@@ -197,14 +207,18 @@ func (e Environment) Warnings() (warnings []string) {
 	for i, p := range e.Pools {
 		at := poolPath("pools", i, p.Name)
 		if p.Scaler == pool.Fixed && (p.MinNodeCount != nil || p.MaxNodeCount != nil) {
-			warnings = append(warnings, fmt.Sprintf("%s: minNodeCount and maxNodeCount have no effect: with scaler fixed nothing moves the pool, which has %d node(s) and advertises no more; choose a scaler or remove the bounds", at, *p.NodeCount))
+			warnings = append(warnings, fmt.Sprintf("%s: minNodeCount and maxNodeCount have no effect: with scaler "+
+				"fixed nothing moves the pool, which has %d node(s) and advertises no more; choose a scaler or "+
+				"remove the bounds", at, *p.NodeCount))
 		}
 	}
 	if e.GPU.ProvidedElsewhere && len(e.Pools) > 0 {
-		warnings = append(warnings, "gpu.providedElsewhere: nothing here makes GPUs claimable; until a device plugin or DRA driver is installed, GPU pods stay Pending and Karpenter keeps GPU nodes as not initialised")
+		warnings = append(warnings, "gpu.providedElsewhere: nothing here makes GPUs claimable; until a device plugin "+
+			"or DRA driver is installed, GPU pods stay Pending and Karpenter keeps GPU nodes as not initialised")
 	}
 	if len(e.Cluster.PublicAccessCIDRs) == 0 {
-		warnings = append(warnings, "cluster.publicAccessCidrs is empty: the Kubernetes API answers inside the VPC only, so pulumi up must run where it can be reached (a VPN, a peered network, a runner in the VPC)")
+		warnings = append(warnings, "cluster.publicAccessCidrs is empty: the Kubernetes API answers inside the VPC "+
+			"only, so pulumi up must run where it can be reached (a VPN, a peered network, a runner in the VPC)")
 	}
 	return warnings
 }

@@ -41,7 +41,8 @@ func Run(answers Answers, program pulumi.RunFunc) (*Recorder, error) {
 // NewResource implements pulumi.MockResourceMonitor.
 func (r *Recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.PropertyMap, error) {
 	r.mu.Lock()
-	r.resources = append(r.resources, Resource{args.TypeToken, args.Name, args.Inputs.Mappable(), args.RegisterRPC, args.Transforms})
+	r.resources = append(r.resources, Resource{args.TypeToken, args.Name, args.Inputs.Mappable(), args.RegisterRPC,
+		args.Transforms})
 	r.mu.Unlock()
 	outputs := resource.PropertyMap{
 		"arn":  resource.NewProperty("arn:aws:mock:us-west-2:123456789012:" + args.Name),

@@ -41,7 +41,11 @@ func (a *account) check(typ, name string, in obj, old ...obj) (obj, []plugin.Che
 		before = toProperties(old[0])
 	}
 	checked, failures, err := a.b.Check(plugin.Request{
-		URN: urn(typ, name), Type: tokens.Type(typ), Name: name, Inputs: toProperties(plain(in).(obj)), OldInputs: before,
+		URN:        urn(typ, name),
+		Type:       tokens.Type(typ),
+		Name:       name,
+		Inputs:     toProperties(plain(in).(obj)),
+		OldInputs:  before,
 		RandomSeed: []byte("seed of " + name),
 	})
 	if err != nil {
@@ -56,7 +60,12 @@ func (a *account) try(typ, name string, in obj) (thing, error) {
 	if len(failures) > 0 {
 		a.t.Fatalf("check of %s %s: %v", typ, name, failures)
 	}
-	id, out, err := a.b.Create(plugin.Request{URN: urn(typ, name), Type: tokens.Type(typ), Name: name, Inputs: toProperties(checked)})
+	id, out, err := a.b.Create(plugin.Request{
+		URN:    urn(typ, name),
+		Type:   tokens.Type(typ),
+		Name:   name,
+		Inputs: toProperties(checked),
+	})
 	return thing{typ, name, id, checked, fromProperties(out)}, err
 }
 
@@ -147,7 +156,13 @@ func (a *account) diff(x thing, in obj, ignored ...string) plugin.Diff {
 
 func (a *account) read(x thing) (thing, bool) {
 	a.t.Helper()
-	in, out, found, err := a.b.Read(plugin.Request{URN: urn(x.typ, x.name), Type: tokens.Type(x.typ), ID: x.id, OldInputs: toProperties(x.in), OldOutputs: toProperties(x.out)})
+	in, out, found, err := a.b.Read(plugin.Request{
+		URN:        urn(x.typ, x.name),
+		Type:       tokens.Type(x.typ),
+		ID:         x.id,
+		OldInputs:  toProperties(x.in),
+		OldOutputs: toProperties(x.out),
+	})
 	if err != nil {
 		a.t.Fatalf("read %s: %v", x.id, err)
 	}
@@ -155,7 +170,13 @@ func (a *account) read(x thing) (thing, bool) {
 }
 
 func (a *account) delete(x thing) error {
-	return a.b.Delete(plugin.Request{URN: urn(x.typ, x.name), Type: tokens.Type(x.typ), ID: x.id, OldInputs: toProperties(x.in), OldOutputs: toProperties(x.out)})
+	return a.b.Delete(plugin.Request{
+		URN:        urn(x.typ, x.name),
+		Type:       tokens.Type(x.typ),
+		ID:         x.id,
+		OldInputs:  toProperties(x.in),
+		OldOutputs: toProperties(x.out),
+	})
 }
 
 func (a *account) deletes(things ...thing) {
@@ -223,8 +244,18 @@ type network struct{ vpc, a, b thing }
 func (a *account) network() network {
 	a.t.Helper()
 	n := network{vpc: a.create(tVpc, "net", obj{"cidrBlock": "10.0.0.0/16", "tags": obj{"env": "test"}})}
-	n.a = a.create(tSubnet, "net-a", obj{"vpcId": n.vpc.id, "cidrBlock": "10.0.0.0/20", "availabilityZone": "us-west-2a", "tags": obj{"tier": "private"}})
-	n.b = a.create(tSubnet, "net-b", obj{"vpcId": n.vpc.id, "cidrBlock": "10.0.16.0/20", "availabilityZone": "us-west-2b", "tags": obj{"tier": "private"}})
+	n.a = a.create(tSubnet, "net-a", obj{
+		"vpcId":            n.vpc.id,
+		"cidrBlock":        "10.0.0.0/20",
+		"availabilityZone": "us-west-2a",
+		"tags":             obj{"tier": "private"},
+	})
+	n.b = a.create(tSubnet, "net-b", obj{
+		"vpcId":            n.vpc.id,
+		"cidrBlock":        "10.0.16.0/20",
+		"availabilityZone": "us-west-2b",
+		"tags":             obj{"tier": "private"},
+	})
 	return n
 }
 
@@ -233,7 +264,10 @@ func (a *account) role(name, service string, policies ...string) (thing, []thing
 	role := a.create(tRole, name, obj{"assumeRolePolicy": trust(service, "sts:AssumeRole", "sts:TagSession")})
 	var attachments []thing
 	for _, p := range policies {
-		attachments = append(attachments, a.create(tAttachment, name+"-"+p, obj{"role": role.id, "policyArn": "arn:aws:iam::aws:policy/" + p}))
+		attachments = append(attachments, a.create(tAttachment, name+"-"+p, obj{
+			"role":      role.id,
+			"policyArn": "arn:aws:iam::aws:policy/" + p,
+		}))
 	}
 	return role, attachments
 }
@@ -250,8 +284,12 @@ func (n network) subnets() []string { return []string{n.a.id, n.b.id} }
 
 func clusterInputs(n network, role thing) obj {
 	return obj{
-		"name": "headroom-test", "roleArn": role.out["arn"], "version": "1.36", "vpcConfig": obj{"subnetIds": n.subnets(), "endpointPrivateAccess": true, "endpointPublicAccess": false},
-		"accessConfig": obj{"authenticationMode": "API", "bootstrapClusterCreatorAdminPermissions": true}, "upgradePolicy": obj{"supportType": "STANDARD"},
+		"name":          "headroom-test",
+		"roleArn":       role.out["arn"],
+		"version":       "1.36",
+		"vpcConfig":     obj{"subnetIds": n.subnets(), "endpointPrivateAccess": true, "endpointPublicAccess": false},
+		"accessConfig":  obj{"authenticationMode": "API", "bootstrapClusterCreatorAdminPermissions": true},
+		"upgradePolicy": obj{"supportType": "STANDARD"},
 	}
 }
 
@@ -260,7 +298,8 @@ func (a *account) platform() platform {
 	p := platform{network: a.network()}
 	var more []thing
 	p.clusterRole, p.policies = a.role("cluster", "eks.amazonaws.com", "AmazonEKSClusterPolicy")
-	p.nodeRole, more = a.role("node", "ec2.amazonaws.com", "AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly")
+	p.nodeRole, more = a.role("node", "ec2.amazonaws.com", "AmazonEKSWorkerNodePolicy",
+		"AmazonEC2ContainerRegistryPullOnly")
 	p.policies = append(p.policies, more...)
 	p.cluster = a.create(tCluster, "platform", clusterInputs(p.network, p.clusterRole))
 	return p
@@ -278,20 +317,32 @@ func (a *account) destroys(p platform) {
 
 func templateInputs(pool string) obj {
 	return obj{
-		"metadataOptions":     obj{"httpTokens": "required", "httpPutResponseHopLimit": 1},
-		"blockDeviceMappings": []obj{{"deviceName": "/dev/xvda", "ebs": obj{"volumeSize": 100, "volumeType": "gp3", "encrypted": "true"}}},
-		"tagSpecifications":   []obj{{"resourceType": "instance", "tags": obj{"headroom/cluster": "headroom-test", "headroom/pool": pool}}},
+		"metadataOptions": obj{"httpTokens": "required", "httpPutResponseHopLimit": 1},
+		"blockDeviceMappings": []obj{{
+			"deviceName": "/dev/xvda",
+			"ebs":        obj{"volumeSize": 100, "volumeType": "gp3", "encrypted": "true"},
+		}},
+		"tagSpecifications": []obj{{
+			"resourceType": "instance",
+			"tags":         obj{"headroom/cluster": "headroom-test", "headroom/pool": pool},
+		}},
 	}
 }
 
 // groupInputs of a GPU pool on g6.xlarge.
 func groupInputs(p platform, template thing, low, desired, high int) obj {
 	return obj{
-		"clusterName": p.cluster.id, "nodeGroupName": "gpu-l4", "nodeRoleArn": p.nodeRole.out["arn"], "subnetIds": p.subnets(), "instanceTypes": []string{"g6.xlarge"},
-		"amiType": "AL2023_x86_64_NVIDIA", "releaseVersion": "1.36.3-20260911", "launchTemplate": obj{"id": template.id, "version": "1"},
-		"scalingConfig": obj{"minSize": low, "desiredSize": desired, "maxSize": high},
-		"taints":        []obj{{"key": "nvidia.com/gpu", "value": "true", "effect": "NO_SCHEDULE"}},
-		"labels":        obj{"headroom/pool": "gpu-l4"},
+		"clusterName":    p.cluster.id,
+		"nodeGroupName":  "gpu-l4",
+		"nodeRoleArn":    p.nodeRole.out["arn"],
+		"subnetIds":      p.subnets(),
+		"instanceTypes":  []string{"g6.xlarge"},
+		"amiType":        "AL2023_x86_64_NVIDIA",
+		"releaseVersion": "1.36.3-20260911",
+		"launchTemplate": obj{"id": template.id, "version": "1"},
+		"scalingConfig":  obj{"minSize": low, "desiredSize": desired, "maxSize": high},
+		"taints":         []obj{{"key": "nvidia.com/gpu", "value": "true", "effect": "NO_SCHEDULE"}},
+		"labels":         obj{"headroom/pool": "gpu-l4"},
 	}
 }
 
@@ -311,5 +362,11 @@ func with(in obj, changes obj) obj {
 }
 
 func requestFor(typ, name string, in obj) plugin.Request {
-	return plugin.Request{URN: urn(typ, name), Type: tokens.Type(typ), Name: name, Inputs: toProperties(plain(in).(obj)), RandomSeed: []byte("seed")}
+	return plugin.Request{
+		URN:        urn(typ, name),
+		Type:       tokens.Type(typ),
+		Name:       name,
+		Inputs:     toProperties(plain(in).(obj)),
+		RandomSeed: []byte("seed"),
+	}
 }

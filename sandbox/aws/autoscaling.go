@@ -9,10 +9,15 @@ import (
 
 func init() {
 	register("aws:autoscaling/tag:Tag", row{
-		create: "autoscaling:CreateOrUpdateTags", read: "autoscaling:DescribeTags", update: "autoscaling:CreateOrUpdateTags",
-		delete: "autoscaling:DeleteTags",
-		inputs: "autoscalingGroupName tag", required: "autoscalingGroupName tag", replaces: "autoscalingGroupName tag.key", upsert: true,
-		id: "{autoscalingGroupName},{key}",
+		create:   "autoscaling:CreateOrUpdateTags",
+		read:     "autoscaling:DescribeTags",
+		update:   "autoscaling:CreateOrUpdateTags",
+		delete:   "autoscaling:DeleteTags",
+		inputs:   "autoscalingGroupName tag",
+		required: "autoscalingGroupName tag",
+		replaces: "autoscalingGroupName tag.key",
+		upsert:   true,
+		id:       "{autoscalingGroupName},{key}",
 		check: func(in obj, fail func(string, string)) {
 			for _, k := range words("key value propagateAtLaunch") {
 				if tag, ok := in["tag"].(obj); ok && !has(tag, k) {
@@ -44,7 +49,8 @@ func tagGroup(c *call, remove bool) error {
 		return nil
 	}
 	if _, there := g.Tags[key]; !there && len(g.Tags) >= maxTags {
-		return fmt.Errorf("LimitExceeded: The number of tags on Auto Scaling group %s exceeds the limit of %d", name, maxTags)
+		return fmt.Errorf("LimitExceeded: The number of tags on Auto Scaling group %s exceeds the limit of %d", name,
+			maxTags)
 	}
 	if strings.HasPrefix(key, "eks:") {
 		return fmt.Errorf("ValidationError: tag %s is managed by EKS", key)

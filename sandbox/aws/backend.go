@@ -1,8 +1,9 @@
-// Package aws is the sandbox's AWS: a backend for the provider plugin that keeps resources in a world file and refuses what AWS refuses.
+// Package aws is the sandbox's AWS: a backend for the provider plugin that keeps resources in a world file and refuses
+// what AWS refuses.
 //
-// It owns the rules of each resource type (one table row per type, in files named after services) and the answers to data-source calls. It
-// does not own the state itself (sandbox/world), nor the protocol (sandbox/plugin). It is a test double: it knows the types this project
-// uses and fails loudly on any other.
+// It owns the rules of each resource type (one table row per type, in files named after services) and the answers to
+// data-source calls. It does not own the state itself (sandbox/world), nor the protocol (sandbox/plugin). It is a test
+// double: it knows the types this project uses and fails loudly on any other.
 package aws
 
 import (
@@ -22,7 +23,8 @@ type Backend struct {
 	err   error
 }
 
-// New returns the AWS of the world in the file at path. A path that cannot be used makes every call fail with the reason.
+// New returns the AWS of the world in the file at path. A path that cannot be used makes every call fail with the
+// reason.
 func New(path string) plugin.Backend {
 	w, err := world.Open(path)
 	return &Backend{world: w, err: err}
@@ -46,12 +48,16 @@ func (b *Backend) update(f func(*world.State) error) error {
 func (b *Backend) CheckConfig(config resource.PropertyMap) []plugin.CheckFailure {
 	region := str(fromProperties(config), "region")
 	if region != "" && !world.KnownRegion(region) {
-		return []plugin.CheckFailure{{Property: "region", Reason: fmt.Sprintf("the sandbox has no region %q; add its zones in sandbox/world/types.go", region)}}
+		return []plugin.CheckFailure{{
+			Property: "region",
+			Reason:   fmt.Sprintf("the sandbox has no region %q; add its zones in sandbox/world/types.go", region),
+		}}
 	}
 	return nil
 }
 
-// Configure moves an account in which nothing was made yet to the provider's region. The sandbox's account has one region.
+// Configure moves an account in which nothing was made yet to the provider's region. The sandbox's account has one
+// region.
 func (b *Backend) Configure(config resource.PropertyMap) error {
 	region := str(fromProperties(config), "region")
 	if region == "" {
@@ -66,7 +72,8 @@ func (b *Backend) Configure(config resource.PropertyMap) error {
 			return nil
 		}
 		if left := s.Leftovers(); len(left) > 0 {
-			return fmt.Errorf("this sandbox's account is in %s and holds %d things; use another sandbox for %s", s.Region, len(left), region)
+			return fmt.Errorf("this sandbox's account is in %s and holds %d things; use another sandbox for %s",
+				s.Region, len(left), region)
 		}
 		fresh := world.Fresh(region)
 		s.Region, s.Partition = fresh.Region, fresh.Partition
@@ -253,7 +260,8 @@ func (row *row) nameIt(in, old obj, logical string, seed []byte) error {
 		return nil
 	}
 	name := str(old, n.property)
-	if !slices.Contains(texts(list(old, defaultsKey)), n.property) || n.prefix != "" && !strings.HasPrefix(name, str(in, n.prefix)) {
+	if !slices.Contains(texts(list(old, defaultsKey)), n.property) || n.prefix != "" &&
+		!strings.HasPrefix(name, str(in, n.prefix)) {
 		name = ""
 	}
 	if name == "" {

@@ -19,21 +19,37 @@ var retentions = words("0 1 3 5 7 14 30 60 90 120 150 180 365 400 545 731 1096 1
 
 func init() {
 	register(tLogGroup, row{
-		create: "logs:CreateLogGroup logs:PutRetentionPolicy", read: "logs:DescribeLogGroups", update: "logs:PutRetentionPolicy logs:TagResource",
-		delete: "logs:DeleteLogGroup",
-		inputs: "kmsKeyId logGroupClass name namePrefix retentionInDays skipDestroy", replaces: "name namePrefix logGroupClass", tagged: true,
-		name:     naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 512, pattern: regexp.MustCompile(`^[.\-_/#A-Za-z0-9]+$`), says: "letters, digits and .-_/#"},
+		create:   "logs:CreateLogGroup logs:PutRetentionPolicy",
+		read:     "logs:DescribeLogGroups",
+		update:   "logs:PutRetentionPolicy logs:TagResource",
+		delete:   "logs:DeleteLogGroup",
+		inputs:   "kmsKeyId logGroupClass name namePrefix retentionInDays skipDestroy",
+		replaces: "name namePrefix logGroupClass",
+		tagged:   true,
+		name: naming{
+			property: "name",
+			prefix:   "namePrefix",
+			auto:     true,
+			min:      1,
+			max:      512,
+			pattern:  regexp.MustCompile(`^[.\-_/#A-Za-z0-9]+$`),
+			says:     "letters, digits and .-_/#",
+		},
 		enums:    map[string]string{"logGroupClass": "STANDARD INFREQUENT_ACCESS DELIVERY"},
 		defaults: obj{"retentionInDays": 0, "skipDestroy": false, "logGroupClass": "STANDARD"},
-		id:       "{name}", arn: "arn:{partition}:logs:{region}:{account}:log-group:{name}",
-		exists: "ResourceAlreadyExistsException: The specified log group already exists ({name})",
-		refs:   []ref{{path: "kmsKeyId", typ: tKey, by: "arn", onGone: dangles}},
+		id:       "{name}",
+		arn:      "arn:{partition}:logs:{region}:{account}:log-group:{name}",
+		exists:   "ResourceAlreadyExistsException: The specified log group already exists ({name})",
+		refs:     []ref{{path: "kmsKeyId", typ: tKey, by: "arn", onGone: dangles}},
 		check: func(in obj, fail func(string, string)) {
-			if days, given := in["retentionInDays"].(float64); given && !member(strings.Join(retentions, " "), text(days)) {
-				fail("retentionInDays", fmt.Sprintf("expected retentionInDays to be one of [%s], got %v", strings.Join(retentions, ", "), days))
+			if days, given := in["retentionInDays"].(float64); given &&
+				!member(strings.Join(retentions, " "), text(days)) {
+				fail("retentionInDays", fmt.Sprintf("expected retentionInDays to be one of [%s], got %v",
+					strings.Join(retentions, ", "), days))
 			}
 		},
-		onCreate: logKey, onUpdate: logKey,
+		onCreate: logKey,
+		onUpdate: logKey,
 		afterDelete: func(c *call) {
 			// A control plane that still logs makes its group again, without retention, and nobody deletes that one.
 			name := strings.TrimSuffix(strings.TrimPrefix(c.res.ID, "/aws/eks/"), "/cluster")
@@ -43,15 +59,30 @@ func init() {
 		},
 	})
 	register(tRule, row{
-		create: "events:PutRule", read: "events:DescribeRule", update: "events:PutRule events:TagResource", delete: "events:DeleteRule",
-		inputs:   "description eventBusName eventPattern forceDestroy isEnabled name namePrefix roleArn scheduleExpression state",
-		replaces: "name namePrefix eventBusName", json: "eventPattern", tagged: true,
-		name:     naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 64, pattern: regexp.MustCompile(`^[.\-_A-Za-z0-9]+$`), says: "letters, digits and .-_"},
+		create: "events:PutRule",
+		read:   "events:DescribeRule",
+		update: "events:PutRule events:TagResource",
+		delete: "events:DeleteRule",
+		inputs: "description eventBusName eventPattern forceDestroy isEnabled name namePrefix roleArn " +
+			"scheduleExpression state",
+		replaces: "name namePrefix eventBusName",
+		json:     "eventPattern",
+		tagged:   true,
+		name: naming{
+			property: "name",
+			prefix:   "namePrefix",
+			auto:     true,
+			min:      1,
+			max:      64,
+			pattern:  regexp.MustCompile(`^[.\-_A-Za-z0-9]+$`),
+			says:     "letters, digits and .-_",
+		},
 		enums:    map[string]string{"state": "ENABLED DISABLED ENABLED_WITH_ALL_CLOUDTRAIL_MANAGEMENT_EVENTS"},
 		defaults: obj{"eventBusName": "default", "state": "ENABLED", "forceDestroy": false},
-		id:       "{name}", arn: "arn:{partition}:events:{region}:{account}:rule/{name}",
-		exists: "ResourceAlreadyExistsException: Rule {name} already exists.",
-		inUse:  "ValidationException: Rule can't be deleted since it has targets.",
+		id:       "{name}",
+		arn:      "arn:{partition}:events:{region}:{account}:rule/{name}",
+		exists:   "ResourceAlreadyExistsException: Rule {name} already exists.",
+		inUse:    "ValidationException: Rule can't be deleted since it has targets.",
 		check: func(in obj, fail func(string, string)) {
 			if !has(in, "eventPattern") && !has(in, "scheduleExpression") {
 				fail("eventPattern", "one of eventPattern, scheduleExpression must be specified")
@@ -60,15 +91,33 @@ func init() {
 				fail("eventPattern", "at most 4096 characters")
 			}
 		},
-		onCreate: checkPattern, onUpdate: checkPattern,
+		onCreate: checkPattern,
+		onUpdate: checkPattern,
 	})
 	register(tTarget, row{
-		create: "events:PutTargets", read: "events:ListTargetsByRule", update: "events:PutTargets", delete: "events:RemoveTargets",
-		inputs:   "arn deadLetterConfig eventBusName forceDestroy input inputPath inputTransformer retryPolicy roleArn rule sqsTarget targetId",
-		required: "arn rule", replaces: "rule targetId eventBusName", upsert: true,
-		name: naming{property: "targetId", auto: true, min: 1, max: 64, pattern: regexp.MustCompile(`^[.\-_A-Za-z0-9]+$`), says: "letters, digits and .-_"},
+		create: "events:PutTargets",
+		read:   "events:ListTargetsByRule",
+		update: "events:PutTargets",
+		delete: "events:RemoveTargets",
+		inputs: "arn deadLetterConfig eventBusName forceDestroy input inputPath inputTransformer retryPolicy " +
+			"roleArn rule sqsTarget targetId",
+		required: "arn rule",
+		replaces: "rule targetId eventBusName",
+		upsert:   true,
+		name: naming{
+			property: "targetId",
+			auto:     true,
+			min:      1,
+			max:      64,
+			pattern:  regexp.MustCompile(`^[.\-_A-Za-z0-9]+$`),
+			says:     "letters, digits and .-_",
+		},
 		refs: []ref{
-			{path: "rule", typ: tRule, gone: "ResourceNotFoundException: Rule {value} does not exist on EventBus default."},
+			{
+				path: "rule",
+				typ:  tRule,
+				gone: "ResourceNotFoundException: Rule {value} does not exist on EventBus default.",
+			},
 			{path: "arn", typ: tQueue, by: "arn", onGone: dangles},
 		},
 		id: "{rule}-{targetId}",
@@ -80,10 +129,12 @@ func init() {
 				}
 			}
 			if n >= 5 {
-				return fmt.Errorf("LimitExceededException: The requested resource exceeds the maximum number of targets allowed (5)")
+				return fmt.Errorf("LimitExceededException: The requested resource exceeds the maximum number of " +
+					"targets allowed (5)")
 			}
 			if !strings.HasPrefix(str(c.in, "arn"), "arn:"+c.s.Partition+":") {
-				return fmt.Errorf("ValidationException: Parameter %s is not valid. Reason: Provided Arn is not in correct format.", str(c.in, "arn"))
+				return fmt.Errorf("ValidationException: Parameter %s is not valid. Reason: Provided Arn is not in "+
+					"correct format.", str(c.in, "arn"))
 			}
 			return nil
 		},
@@ -97,8 +148,10 @@ func logKey(c *call) error {
 		return nil
 	}
 	key := keyOf(c.s, arn)
-	if key == nil || !usableBy(key, c.s.Partition, "kms:Encrypt", "logs."+c.s.Region+"."+dnsSuffix(c.s.Partition), "logs."+dnsSuffix(c.s.Partition)) {
-		return fmt.Errorf("AccessDeniedException: The specified KMS key does not exist or is not allowed to be used with Arn '%s'", str(c.out, "arn"))
+	if key == nil || !usableBy(key, c.s.Partition, "kms:Encrypt", "logs."+c.s.Region+"."+dnsSuffix(c.s.Partition),
+		"logs."+dnsSuffix(c.s.Partition)) {
+		return fmt.Errorf("AccessDeniedException: The specified KMS key does not exist or is not allowed to be used "+
+			"with Arn '%s'", str(c.out, "arn"))
 	}
 	return nil
 }
@@ -115,7 +168,8 @@ func checkPattern(c *call) error {
 		return fmt.Errorf("InvalidEventPatternException: Event pattern is not valid. Reason: not a JSON object")
 	}
 	if path := badField(fields); path != "" || len(fields) == 0 {
-		return fmt.Errorf("InvalidEventPatternException: Event pattern is not valid. Reason: \"%s\" must be an object or a non-empty array", path)
+		return fmt.Errorf("InvalidEventPatternException: Event pattern is not valid. Reason: \"%s\" must be an "+
+			"object or a non-empty array", path)
 	}
 	return nil
 }

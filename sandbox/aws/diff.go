@@ -9,8 +9,8 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/plugin"
 )
 
-// diff lists the paths at which the new inputs differ from the old ones, as the bridged provider sees it: documents by meaning, sets
-// without order, and what AWS filled in itself is no difference.
+// diff lists the paths at which the new inputs differ from the old ones, as the bridged provider sees it: documents by
+// meaning, sets without order, and what AWS filled in itself is no difference.
 func (row *row) diff(old, outputs, new obj, ignored []string) (diff plugin.Diff) {
 	d := differ{row: row}
 	for _, key := range union(old, new) {
@@ -56,7 +56,8 @@ func (row *row) replacing(path string, old, new obj) bool {
 		block, _, nested := strings.Cut(r, ".")
 		switch {
 		case same(before, after),
-			condition == '?' && (len(before) == 0 || nested && !has(new, block)), // nothing was there, or the whole block goes
+			// nothing was there, or the whole block goes
+			condition == '?' && (len(before) == 0 || nested && !has(new, block)),
 			condition == '-' && (len(before) == 0 || len(after) > 0):
 			continue
 		}

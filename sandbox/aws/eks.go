@@ -12,32 +12,59 @@ import (
 
 func init() {
 	register(tAddon, row{
-		create: "eks:CreateAddon", read: "eks:DescribeAddon", update: "eks:UpdateAddon eks:TagResource", delete: "eks:DeleteAddon",
-		inputs:   "addonName addonVersion clusterName configurationValues podIdentityAssociations preserve resolveConflicts resolveConflictsOnCreate resolveConflictsOnUpdate serviceAccountRoleArn",
-		required: "addonName clusterName", replaces: "addonName clusterName", json: "configurationValues", tagged: true,
-		enums: map[string]string{"resolveConflictsOnCreate": "NONE OVERWRITE", "resolveConflictsOnUpdate": "NONE OVERWRITE PRESERVE", "resolveConflicts": "NONE OVERWRITE PRESERVE"},
+		create: "eks:CreateAddon",
+		read:   "eks:DescribeAddon",
+		update: "eks:UpdateAddon eks:TagResource",
+		delete: "eks:DeleteAddon",
+		inputs: "addonName addonVersion clusterName configurationValues podIdentityAssociations preserve " +
+			"resolveConflicts resolveConflictsOnCreate resolveConflictsOnUpdate serviceAccountRoleArn",
+		required: "addonName clusterName",
+		replaces: "addonName clusterName",
+		json:     "configurationValues",
+		tagged:   true,
+		enums: map[string]string{
+			"resolveConflictsOnCreate": "NONE OVERWRITE",
+			"resolveConflictsOnUpdate": "NONE OVERWRITE PRESERVE",
+			"resolveConflicts":         "NONE OVERWRITE PRESERVE",
+		},
 		refs: []ref{
 			clusterRef,
-			{path: "serviceAccountRoleArn", typ: tRole, by: "arn", gone: "InvalidParameterException: role {value} does not exist", onGone: dangles},
+			{
+				path:   "serviceAccountRoleArn",
+				typ:    tRole,
+				by:     "arn",
+				gone:   "InvalidParameterException: role {value} does not exist",
+				onGone: dangles,
+			},
 		},
-		id: "{clusterName}:{addonName}", arn: "arn:{partition}:eks:{region}:{account}:addon/{clusterName}/{addonName}/{random}",
+		id:       "{clusterName}:{addonName}",
+		arn:      "arn:{partition}:eks:{region}:{account}:addon/{clusterName}/{addonName}/{random}",
 		exists:   "ResourceInUseException: Addon already exists.",
 		computed: map[string]string{"createdAt": "2026-01-01T00:00:00Z", "modifiedAt": "2026-01-01T00:00:00Z"},
-		onCreate: applyAddon, onUpdate: applyAddon,
+		onCreate: applyAddon,
+		onUpdate: applyAddon,
 	})
 	register(tEntry, row{
-		create: "eks:CreateAccessEntry", read: "eks:DescribeAccessEntry", update: "eks:UpdateAccessEntry eks:TagResource",
-		delete: "eks:DeleteAccessEntry",
-		inputs: "clusterName kubernetesGroups principalArn type userName", required: "clusterName principalArn",
-		replaces: "clusterName principalArn type", tagged: true,
-		enums: map[string]string{"type": "STANDARD EC2_LINUX EC2_WINDOWS FARGATE_LINUX EC2 HYBRID_LINUX HYPERPOD_LINUX"}, refs: []ref{clusterRef},
-		id: "{clusterName}:{principalArn}", exists: "ResourceInUseException: The specified access entry resource is already in use on this cluster.",
+		create:   "eks:CreateAccessEntry",
+		read:     "eks:DescribeAccessEntry",
+		update:   "eks:UpdateAccessEntry eks:TagResource",
+		delete:   "eks:DeleteAccessEntry",
+		inputs:   "clusterName kubernetesGroups principalArn type userName",
+		required: "clusterName principalArn",
+		replaces: "clusterName principalArn type",
+		tagged:   true,
+		enums: map[string]string{"type": "STANDARD EC2_LINUX EC2_WINDOWS FARGATE_LINUX EC2 HYBRID_LINUX " +
+			"HYPERPOD_LINUX"},
+		refs:     []ref{clusterRef},
+		id:       "{clusterName}:{principalArn}",
+		exists:   "ResourceInUseException: The specified access entry resource is already in use on this cluster.",
 		defaults: obj{"type": "STANDARD", "kubernetesGroups": []any{}},
 		computed: map[string]string{
 			"accessEntryArn": "arn:{partition}:eks:{region}:{account}:access-entry/{clusterName}/{random}",
 			"createdAt":      "2026-01-01T00:00:00Z", "modifiedAt": "2026-01-01T00:00:00Z",
 		},
-		onCreate: applyEntry, onUpdate: applyEntry,
+		onCreate: applyEntry,
+		onUpdate: applyEntry,
 		onDelete: func(c *call) error { // the associations of an entry go with it
 			for _, r := range c.s.OfType(tAssoc) {
 				if r.Inputs["clusterName"] == c.in["clusterName"] && r.Inputs["principalArn"] == c.in["principalArn"] {
@@ -48,25 +75,44 @@ func init() {
 		},
 	})
 	register(tAssoc, row{
-		create: "eks:AssociateAccessPolicy", read: "eks:ListAssociatedAccessPolicies", delete: "eks:DisassociateAccessPolicy",
-		inputs: "accessScope clusterName policyArn principalArn", required: "accessScope clusterName policyArn principalArn",
+		create:   "eks:AssociateAccessPolicy",
+		read:     "eks:ListAssociatedAccessPolicies",
+		delete:   "eks:DisassociateAccessPolicy",
+		inputs:   "accessScope clusterName policyArn principalArn",
+		required: "accessScope clusterName policyArn principalArn",
 		replaces: "accessScope clusterName policyArn principalArn",
-		enums:    map[string]string{"accessScope.type": "cluster namespace"}, refs: []ref{clusterRef}, upsert: true,
+		enums:    map[string]string{"accessScope.type": "cluster namespace"},
+		refs:     []ref{clusterRef},
+		upsert:   true,
 		id:       "{clusterName}#{principalArn}#{policyArn}",
 		computed: map[string]string{"associatedAt": "2026-01-01T00:00:00Z", "modifiedAt": "2026-01-01T00:00:00Z"},
 		onCreate: associatePolicy,
 	})
 	register("aws:eks/podIdentityAssociation:PodIdentityAssociation", row{
-		create: "eks:CreatePodIdentityAssociation iam:PassRole", read: "eks:DescribePodIdentityAssociation",
-		update: "eks:UpdatePodIdentityAssociation", delete: "eks:DeletePodIdentityAssociation",
-		inputs: "clusterName namespace roleArn serviceAccount", required: "clusterName namespace roleArn serviceAccount",
-		replaces: "clusterName namespace serviceAccount", tagged: true,
-		refs:     []ref{clusterRef, {path: "roleArn", typ: tRole, by: "arn", gone: "InvalidParameterException: Role provided in the request does not exist.", onGone: dangles}},
-		id:       "a-{hex}",
-		computed: map[string]string{"associationId": "{id}", "associationArn": "arn:{partition}:eks:{region}:{account}:podidentityassociation/{clusterName}/{id}"},
+		create:   "eks:CreatePodIdentityAssociation iam:PassRole",
+		read:     "eks:DescribePodIdentityAssociation",
+		update:   "eks:UpdatePodIdentityAssociation",
+		delete:   "eks:DeletePodIdentityAssociation",
+		inputs:   "clusterName namespace roleArn serviceAccount",
+		required: "clusterName namespace roleArn serviceAccount",
+		replaces: "clusterName namespace serviceAccount",
+		tagged:   true,
+		refs: []ref{clusterRef, {
+			path:   "roleArn",
+			typ:    tRole,
+			by:     "arn",
+			gone:   "InvalidParameterException: Role provided in the request does not exist.",
+			onGone: dangles,
+		}},
+		id: "a-{hex}",
+		computed: map[string]string{
+			"associationId":  "{id}",
+			"associationArn": "arn:{partition}:eks:{region}:{account}:podidentityassociation/{clusterName}/{id}",
+		},
 		onCreate: func(c *call) error {
 			for _, r := range c.s.OfType(c.res.Type) {
-				if r.Inputs["clusterName"] == c.in["clusterName"] && r.Inputs["namespace"] == c.in["namespace"] && r.Inputs["serviceAccount"] == c.in["serviceAccount"] {
+				if r.Inputs["clusterName"] == c.in["clusterName"] && r.Inputs["namespace"] == c.in["namespace"] &&
+					r.Inputs["serviceAccount"] == c.in["serviceAccount"] {
 					return fmt.Errorf("ResourceInUseException: Association already exists: %s", r.ID)
 				}
 			}
@@ -80,14 +126,16 @@ func trustsPods(c *call) error {
 	role := c.s.Find(tRole, "arn", str(c.in, "roleArn"))
 	for _, action := range []string{"sts:AssumeRole", "sts:TagSession"} {
 		if !trusts(c.s, role, "pods.eks.amazonaws.com", action) {
-			return fmt.Errorf("InvalidParameterException: Trust policy of role %s is invalid: it must allow %s to pods.eks.amazonaws.com",
+			return fmt.Errorf("InvalidParameterException: Trust policy of role %s is invalid: it must allow %s to "+
+				"pods.eks.amazonaws.com",
 				role.ID, action)
 		}
 	}
 	return nil
 }
 
-// needsNodes are the add-ons that are Deployments: without a node for them they do not become active (field fault BR-58).
+// needsNodes are the add-ons that are Deployments: without a node for them they do not become active (field fault
+// BR-58).
 var needsNodes = words("coredns aws-ebs-csi-driver aws-efs-csi-driver metrics-server")
 
 func applyAddon(c *call) error {
@@ -104,22 +152,26 @@ func applyAddon(c *call) error {
 	case version == "":
 		version = str(c.res.Outputs, "addonVersion")
 	case !slices.Contains(versions, version):
-		return fmt.Errorf("InvalidParameterException: Addon version specified is not supported, %s of %s for Kubernetes %s (known to the sandbox: %s)",
+		return fmt.Errorf("InvalidParameterException: Addon version specified is not supported, %s of %s for "+
+			"Kubernetes %s (known to the sandbox: %s)",
 			version, name, kubernetes, strings.Join(versions, ", "))
 	}
 	c.set("addonVersion", version)
 	values := str(c.in, "configurationValues")
 	if values != "" && !json.Valid([]byte(values)) && strings.HasPrefix(strings.TrimSpace(values), "{") {
-		return fmt.Errorf("InvalidParameterException: ConfigurationValue provided in request is not supported: invalid JSON")
+		return fmt.Errorf("InvalidParameterException: ConfigurationValue provided in request is not supported: " +
+			"invalid JSON")
 	}
 	if slices.Contains(needsNodes, name) && !autoMode(cluster.Outputs) && !c.nodeFor(cluster.ID, values) {
-		return &unfinished{fmt.Sprintf("waiting for EKS Add-On (%s): unexpected state 'DEGRADED', wanted target 'ACTIVE'. last error: InsufficientNumberOfReplicas: The add-on is unhealthy because it doesn't have the desired number of replicas (no node that its pods tolerate)", c.res.ID)}
+		return &unfinished{fmt.Sprintf("waiting for EKS Add-On (%s): unexpected state 'DEGRADED', wanted target "+
+			"'ACTIVE'. last error: InsufficientNumberOfReplicas: The add-on is unhealthy because it doesn't have the "+
+			"desired number of replicas (no node that its pods tolerate)", c.res.ID)}
 	}
 	return nil
 }
 
-// nodeFor tells whether a running node of a managed group has only taints that the add-on's pods tolerate: CriticalAddonsOnly by default,
-// and those its configuration names.
+// nodeFor tells whether a running node of a managed group has only taints that the add-on's pods tolerate:
+// CriticalAddonsOnly by default, and those its configuration names.
 func (c *call) nodeFor(cluster, values string) bool {
 	var config struct {
 		Tolerations []struct{ Key, Operator string }
@@ -164,23 +216,29 @@ func applyEntry(c *call) error {
 	principal, kind := str(c.in, "principalArn"), str(c.out, "type")
 	switch {
 	case str(cluster.Outputs, "accessConfig.authenticationMode") == "CONFIG_MAP":
-		return fmt.Errorf("InvalidRequestException: The cluster's authentication mode must be set to one of [API, API_AND_CONFIG_MAP] to perform this operation.")
+		return fmt.Errorf("InvalidRequestException: The cluster's authentication mode must be set to one of [API, " +
+			"API_AND_CONFIG_MAP] to perform this operation.")
 	case !principalARN.MatchString(principal):
 		return fmt.Errorf("InvalidParameterException: The principalArn parameter format is not valid")
 	case kind != "STANDARD" && len(list(c.in, "kubernetesGroups")) > 0:
-		return fmt.Errorf("InvalidParameterException: kubernetesGroups cannot be specified for an access entry of type %s", kind)
+		return fmt.Errorf("InvalidParameterException: kubernetesGroups cannot be specified for an access entry of "+
+			"type %s", kind)
 	case kind != "STANDARD" && has(c.in, "userName"):
-		return fmt.Errorf("InvalidParameterException: username cannot be specified for an access entry of type %s", kind)
+		return fmt.Errorf("InvalidParameterException: username cannot be specified for an access entry of type %s",
+			kind)
 	}
 	for _, group := range texts(list(c.in, "kubernetesGroups")) {
-		if strings.HasPrefix(group, "system:") || strings.HasPrefix(group, "eks:") || strings.HasPrefix(group, "aws:") || strings.HasPrefix(group, "amazon:") {
-			return fmt.Errorf("InvalidParameterException: The kubernetes group name %s is invalid, it cannot start with system: (nor eks:, aws:, amazon:)",
+		if strings.HasPrefix(group, "system:") || strings.HasPrefix(group, "eks:") ||
+			strings.HasPrefix(group, "aws:") || strings.HasPrefix(group, "amazon:") {
+			return fmt.Errorf("InvalidParameterException: The kubernetes group name %s is invalid, it cannot start "+
+				"with system: (nor eks:, aws:, amazon:)",
 				group)
 		}
 	}
 	prefix := fmt.Sprintf("arn:%s:iam::%s:role/", c.s.Partition, c.s.Account)
 	if kind == "EC2_LINUX" && strings.HasPrefix(principal, prefix) && c.s.Find(tRole, "arn", principal) == nil {
-		return fmt.Errorf("InvalidParameterException: The specified principalArn is invalid: invalid principal %s", principal)
+		return fmt.Errorf("InvalidParameterException: The specified principalArn is invalid: invalid principal %s",
+			principal)
 	}
 	if !has(c.in, "userName") && kind == "EC2_LINUX" {
 		c.set("userName", "system:node:{{EC2PrivateDNSName}}")
@@ -191,21 +249,25 @@ func applyEntry(c *call) error {
 	return nil
 }
 
-var accessPolicies = words("AmazonEKSClusterAdminPolicy AmazonEKSAdminPolicy AmazonEKSAdminViewPolicy AmazonEKSEditPolicy AmazonEKSViewPolicy AmazonEKSAutoNodePolicy AmazonEKSSecretReaderPolicy")
+var accessPolicies = words("AmazonEKSClusterAdminPolicy AmazonEKSAdminPolicy AmazonEKSAdminViewPolicy " +
+	"AmazonEKSEditPolicy AmazonEKSViewPolicy AmazonEKSAutoNodePolicy AmazonEKSSecretReaderPolicy")
 
 func associatePolicy(c *call) error {
 	entry := c.s.Get(tEntry, str(c.in, "clusterName")+":"+str(c.in, "principalArn"))
 	if entry == nil {
-		return fmt.Errorf("ResourceNotFoundException: The specified principalArn could not be found. You can view your available access entries with 'list-access-entries'.")
+		return fmt.Errorf("ResourceNotFoundException: The specified principalArn could not be found. You can view " +
+			"your available access entries with 'list-access-entries'.")
 	}
 	name, found := strings.CutPrefix(str(c.in, "policyArn"), "arn:"+c.s.Partition+":eks::aws:cluster-access-policy/")
 	if !found || !slices.Contains(accessPolicies, name) {
 		return fmt.Errorf("InvalidParameterException: The specified policyArn is invalid: %s", str(c.in, "policyArn"))
 	}
 	if kind := str(entry.Outputs, "type"); kind != "STANDARD" && kind != "EC2" {
-		return fmt.Errorf("InvalidParameterException: Access policies cannot be associated with an access entry of type %s", kind)
+		return fmt.Errorf("InvalidParameterException: Access policies cannot be associated with an access entry of "+
+			"type %s", kind)
 	}
-	if scope := str(c.in, "accessScope.type"); (scope == "namespace") != (len(list(c.in, "accessScope.namespaces")) > 0) {
+	if scope := str(c.in, "accessScope.type"); (scope == "namespace") != (len(list(c.in,
+		"accessScope.namespaces")) > 0) {
 		return fmt.Errorf("InvalidParameterException: namespaces must be given for scope namespace, and only for it")
 	}
 	return nil

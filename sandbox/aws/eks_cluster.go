@@ -20,43 +20,97 @@ const (
 	tAssoc     = "aws:eks/accessPolicyAssociation:AccessPolicyAssociation"
 )
 
-var clusterRef = ref{path: "clusterName", typ: tCluster, gone: "ResourceNotFoundException: No cluster found for name: {value}.", onGone: cascades}
+var clusterRef = ref{
+	path:   "clusterName",
+	typ:    tCluster,
+	gone:   "ResourceNotFoundException: No cluster found for name: {value}.",
+	onGone: cascades,
+}
 
 func init() {
 	register(tCluster, row{
-		create: "eks:CreateCluster", read: "eks:DescribeCluster", update: "eks:UpdateClusterConfig eks:UpdateClusterVersion eks:TagResource",
+		create: "eks:CreateCluster",
+		read:   "eks:DescribeCluster",
+		update: "eks:UpdateClusterConfig eks:UpdateClusterVersion eks:TagResource",
 		delete: "eks:DeleteCluster",
-		inputs: "accessConfig bootstrapSelfManagedAddons computeConfig defaultAddonsToRemoves enabledClusterLogTypes encryptionConfig forceUpdateVersion kubernetesNetworkConfig name outpostConfig remoteNetworkConfig roleArn " +
+		inputs: "accessConfig bootstrapSelfManagedAddons computeConfig defaultAddonsToRemoves enabledClusterLogTypes " +
+			"encryptionConfig forceUpdateVersion kubernetesNetworkConfig name outpostConfig remoteNetworkConfig " +
+			"roleArn " +
 			"storageConfig upgradePolicy version vpcConfig zonalShiftConfig",
 		required: "roleArn vpcConfig",
-		replaces: "name roleArn accessConfig.bootstrapClusterCreatorAdminPermissions bootstrapSelfManagedAddons -encryptionConfig kubernetesNetworkConfig.ipFamily kubernetesNetworkConfig.serviceIpv4Cidr ?computeConfig.nodeRoleArn",
-		name:     naming{property: "name", auto: true, min: 1, max: 100, pattern: regexp.MustCompile(`^[0-9A-Za-z][A-Za-z0-9\-_]*$`), says: "begin with a letter or digit; letters, digits, - and _"},
+		replaces: "name roleArn accessConfig.bootstrapClusterCreatorAdminPermissions bootstrapSelfManagedAddons " +
+			"-encryptionConfig kubernetesNetworkConfig.ipFamily kubernetesNetworkConfig.serviceIpv4Cidr " +
+			"?computeConfig.nodeRoleArn",
+		name: naming{
+			property: "name",
+			auto:     true,
+			min:      1,
+			max:      100,
+			pattern:  regexp.MustCompile(`^[0-9A-Za-z][A-Za-z0-9\-_]*$`),
+			says:     "begin with a letter or digit; letters, digits, - and _",
+		},
 		enums: map[string]string{
-			"accessConfig.authenticationMode": "API API_AND_CONFIG_MAP CONFIG_MAP", "upgradePolicy.supportType": "STANDARD EXTENDED",
-			"kubernetesNetworkConfig.ipFamily": "ipv4 ipv6", "computeConfig.nodePools": "general-purpose system",
-			"enabledClusterLogTypes": "api audit authenticator controllerManager scheduler", "encryptionConfig.resources": "secrets",
+			"accessConfig.authenticationMode":  "API API_AND_CONFIG_MAP CONFIG_MAP",
+			"upgradePolicy.supportType":        "STANDARD EXTENDED",
+			"kubernetesNetworkConfig.ipFamily": "ipv4 ipv6",
+			"computeConfig.nodePools":          "general-purpose system",
+			"enabledClusterLogTypes":           "api audit authenticator controllerManager scheduler",
+			"encryptionConfig.resources":       "secrets",
 		},
 		refs: []ref{
 			{path: "roleArn", typ: tRole, by: "arn", onGone: dangles},
 			{path: "computeConfig.nodeRoleArn", typ: tRole, by: "arn", onGone: dangles},
-			{path: "vpcConfig.subnetIds", typ: tSubnet, gone: "InvalidParameterException: The subnet ID '{value}' does not exist (Service: AmazonEC2; Error Code: InvalidSubnetID.NotFound)"},
-			{path: "vpcConfig.securityGroupIds", typ: tSecurityGroup, gone: "InvalidParameterException: The security group '{value}' does not exist (Service: AmazonEC2; Error Code: InvalidGroup.NotFound)"},
-			{path: "encryptionConfig.provider.keyArn", typ: tKey, by: "arn", gone: "InvalidParameterException: Key '{value}' does not exist", onGone: dangles},
+			{
+				path: "vpcConfig.subnetIds",
+				typ:  tSubnet,
+				gone: "InvalidParameterException: The subnet ID '{value}' does not exist (Service: AmazonEC2; Error " +
+					"Code: InvalidSubnetID.NotFound)",
+			},
+			{
+				path: "vpcConfig.securityGroupIds",
+				typ:  tSecurityGroup,
+				gone: "InvalidParameterException: The security group '{value}' does not exist (Service: AmazonEC2; " +
+					"Error Code: InvalidGroup.NotFound)",
+			},
+			{
+				path:   "encryptionConfig.provider.keyArn",
+				typ:    tKey,
+				by:     "arn",
+				gone:   "InvalidParameterException: Key '{value}' does not exist",
+				onGone: dangles,
+			},
 		},
-		id: "{name}", arn: "arn:{partition}:eks:{region}:{account}:cluster/{name}", tagged: true,
+		id:     "{name}",
+		arn:    "arn:{partition}:eks:{region}:{account}:cluster/{name}",
+		tagged: true,
 		exists: "ResourceInUseException: Cluster already exists with name: {name}",
 		inUse:  "ResourceInUseException: Cluster has nodegroups attached",
 		defaults: obj{
-			"version": defaultVersion, "bootstrapSelfManagedAddons": true, "upgradePolicy": obj{"supportType": "EXTENDED"},
-			"accessConfig":            obj{"authenticationMode": "CONFIG_MAP", "bootstrapClusterCreatorAdminPermissions": true},
-			"kubernetesNetworkConfig": obj{"ipFamily": "ipv4", "serviceIpv4Cidr": "172.20.0.0/16", "elasticLoadBalancing": obj{"enabled": false}},
+			"version":                    defaultVersion,
+			"bootstrapSelfManagedAddons": true,
+			"upgradePolicy":              obj{"supportType": "EXTENDED"},
+			"accessConfig": obj{
+				"authenticationMode":                      "CONFIG_MAP",
+				"bootstrapClusterCreatorAdminPermissions": true,
+			},
+			"kubernetesNetworkConfig": obj{
+				"ipFamily":             "ipv4",
+				"serviceIpv4Cidr":      "172.20.0.0/16",
+				"elasticLoadBalancing": obj{"enabled": false},
+			},
 		},
 		computed: map[string]string{
-			"createdAt": "2026-01-01T00:00:00Z", "platformVersion": "eks.1", "status": "ACTIVE",
-			"endpoint": "https://{random}.gr7.{region}.eks.{dns}", "issuer": "https://oidc.eks.{region}.{dns}/id/{random}",
+			"createdAt":       "2026-01-01T00:00:00Z",
+			"platformVersion": "eks.1",
+			"status":          "ACTIVE",
+			"endpoint":        "https://{random}.gr7.{region}.eks.{dns}",
+			"issuer":          "https://oidc.eks.{region}.{dns}/id/{random}",
 		},
-		check: checkClusterInputs, plan: planAutoMode,
-		onCreate: createCluster, onUpdate: updateCluster, onDelete: deleteCluster,
+		check:    checkClusterInputs,
+		plan:     planAutoMode,
+		onCreate: createCluster,
+		onUpdate: updateCluster,
+		onDelete: deleteCluster,
 	})
 }
 
@@ -78,8 +132,11 @@ func createCluster(c *call) error {
 		return fmt.Errorf("InvalidParameterException: unsupported Kubernetes version %s", str(c.out, "version"))
 	}
 	access := merged(c.row.defaults["accessConfig"], c.in["accessConfig"])
-	if mode := str(access, "authenticationMode"); mode == "CONFIG_MAP" && has(c.in, "accessConfig.bootstrapClusterCreatorAdminPermissions") && !truth(access, "bootstrapClusterCreatorAdminPermissions") {
-		return fmt.Errorf("InvalidParameterException: bootstrapClusterCreatorAdminPermissions must be true if cluster authentication mode is set to CONFIG_MAP")
+	if mode := str(access, "authenticationMode"); mode == "CONFIG_MAP" &&
+		has(c.in, "accessConfig.bootstrapClusterCreatorAdminPermissions") &&
+		!truth(access, "bootstrapClusterCreatorAdminPermissions") {
+		return fmt.Errorf("InvalidParameterException: bootstrapClusterCreatorAdminPermissions must be true if " +
+			"cluster authentication mode is set to CONFIG_MAP")
 	}
 	c.set("accessConfig", access)
 	c.set("kubernetesNetworkConfig", merged(c.row.defaults["kubernetesNetworkConfig"], c.in["kubernetesNetworkConfig"]))
@@ -95,14 +152,25 @@ func createCluster(c *call) error {
 	issuer := str(c.out, "issuer")
 	delete(c.out, "issuer")
 	c.set("identities", []any{obj{"oidcs": []any{obj{"issuer": issuer}}}})
-	ca := base64.StdEncoding.EncodeToString([]byte("-----BEGIN CERTIFICATE-----\nsandbox " + c.res.ID + "\n-----END CERTIFICATE-----\n"))
+	ca := base64.StdEncoding.EncodeToString([]byte("-----BEGIN CERTIFICATE-----\nsandbox " + c.res.ID +
+		"\n-----END CERTIFICATE-----\n"))
 	c.set("certificateAuthority", obj{"data": ca})
 	c.set("certificateAuthorities", []any{obj{"data": ca}})
 	// EKS's own security group for control plane and nodes.
 	vpc := str(c.out, "vpcConfig.vpcId")
 	group := "sg-" + s.Hex("cluster-sg/"+c.res.ID, 17)
-	tags := obj{"Name": "eks-cluster-sg-" + c.res.ID, "aws:eks:cluster-name": c.res.ID, "kubernetes.io/cluster/" + c.res.ID: "owned"}
-	sg := made(c, tSecurityGroup, group, obj{"vpcId": vpc, "name": "eks-cluster-sg-" + c.res.ID, "description": "EKS created security group applied to ENI that is attached to EKS Control Plane", "tags": tags, "tagsAll": tags})
+	tags := obj{
+		"Name":                              "eks-cluster-sg-" + c.res.ID,
+		"aws:eks:cluster-name":              c.res.ID,
+		"kubernetes.io/cluster/" + c.res.ID: "owned",
+	}
+	sg := made(c, tSecurityGroup, group, obj{
+		"vpcId":       vpc,
+		"name":        "eks-cluster-sg-" + c.res.ID,
+		"description": "EKS created security group applied to ENI that is attached to EKS Control Plane",
+		"tags":        tags,
+		"tagsAll":     tags,
+	})
 	sg.Refs = []string{world.Key(tVpc, vpc)}
 	c.out["vpcConfig"].(obj)["clusterSecurityGroupId"] = group
 	if truth(access, "bootstrapClusterCreatorAdminPermissions") && str(access, "authenticationMode") != "CONFIG_MAP" {
@@ -120,9 +188,18 @@ func entry(c *call, cluster, principal, kind string) {
 		return
 	}
 	c.s.Put(&world.Resource{
-		Type: tEntry, ID: id, Owner: world.Key(tCluster, cluster), Refs: []string{world.Key(tCluster, cluster)},
-		Inputs:  obj{"clusterName": cluster, "principalArn": principal, "type": kind},
-		Outputs: obj{"clusterName": cluster, "principalArn": principal, "type": kind, "kubernetesGroups": []any{}, "tags": obj{}},
+		Type:   tEntry,
+		ID:     id,
+		Owner:  world.Key(tCluster, cluster),
+		Refs:   []string{world.Key(tCluster, cluster)},
+		Inputs: obj{"clusterName": cluster, "principalArn": principal, "type": kind},
+		Outputs: obj{
+			"clusterName":      cluster,
+			"principalArn":     principal,
+			"type":             kind,
+			"kubernetesGroups": []any{},
+			"tags":             obj{},
+		},
 	})
 }
 
@@ -139,25 +216,28 @@ func merged(defaults, given any) obj {
 // autoMode tells whether the cluster's outputs have Auto Mode on.
 func autoMode(out obj) bool { return truth(out, "computeConfig.enabled") }
 
-// planAutoMode: the three capabilities move together (field fault BR-82). Block kubernetesNetworkConfig left out keeps what the state has,
-// so leaving all three out does not switch Auto Mode off: the provider refuses it.
+// planAutoMode: the three capabilities move together (field fault BR-82). Block kubernetesNetworkConfig left out keeps
+// what the state has, so leaving all three out does not switch Auto Mode off: the provider refuses it.
 // https://github.com/hashicorp/terraform-provider-aws/issues/40582
 func planAutoMode(outputs, in obj) error {
 	network := in
 	if !has(in, "kubernetesNetworkConfig.elasticLoadBalancing") {
 		network = outputs
 	}
-	compute, storage, balancing := one(in, "computeConfig.enabled"), one(in, "storageConfig.blockStorage.enabled"), one(network, "kubernetesNetworkConfig.elasticLoadBalancing.enabled")
+	compute, storage, balancing := one(in, "computeConfig.enabled"), one(in, "storageConfig.blockStorage.enabled"),
+		one(network, "kubernetesNetworkConfig.elasticLoadBalancing.enabled")
 	if isUnknown(compute) || isUnknown(storage) || isUnknown(balancing) {
 		return nil
 	}
 	if (compute == true) != (storage == true) || (compute == true) != (balancing == true) {
-		return fmt.Errorf("compute_config.enabled, kubernetes_networking_config.elastic_load_balancing.enabled, and storage_config.block_storage.enabled must all be set to either true or false")
+		return fmt.Errorf("compute_config.enabled, kubernetes_networking_config.elastic_load_balancing.enabled, and " +
+			"storage_config.block_storage.enabled must all be set to either true or false")
 	}
 	return nil
 }
 
-// checkAutoMode refuses what EKS refuses of a cluster with Auto Mode. Node role and pools of one that is switched off do not matter.
+// checkAutoMode refuses what EKS refuses of a cluster with Auto Mode. Node role and pools of one that is switched off
+// do not matter.
 func (c *call) checkAutoMode() error {
 	if !autoMode(c.out) {
 		return nil
@@ -166,15 +246,19 @@ func (c *call) checkAutoMode() error {
 	pools := list(c.out, "computeConfig.nodePools")
 	switch {
 	case c.old == nil && truth(c.out, "bootstrapSelfManagedAddons"):
-		return fmt.Errorf("InvalidParameterException: bootstrapSelfManagedAddons must be false if EKS Auto Mode is enabled")
+		return fmt.Errorf("InvalidParameterException: bootstrapSelfManagedAddons must be false if EKS Auto Mode is " +
+			"enabled")
 	case roleARN != "" && len(pools) == 0:
-		return fmt.Errorf("InvalidParameterException: When Compute Config nodeRoleArn is not null or empty, nodePool value(s) must be provided.")
+		return fmt.Errorf("InvalidParameterException: When Compute Config nodeRoleArn is not null or empty, nodePool " +
+			"value(s) must be provided.")
 	case len(pools) > 0 && roleARN == "":
-		return fmt.Errorf("InvalidParameterException: When Compute Config nodeRoleArn is null or empty, nodePool list cannot be populated.")
+		return fmt.Errorf("InvalidParameterException: When Compute Config nodeRoleArn is null or empty, nodePool " +
+			"list cannot be populated.")
 	case len(slices.Compact(slices.Sorted(slices.Values(texts(pools))))) != len(pools):
 		return fmt.Errorf("InvalidParameterException: duplicate values in Compute Config nodePools")
 	case str(c.out, "accessConfig.authenticationMode") == "CONFIG_MAP":
-		return fmt.Errorf("InvalidParameterException: EKS Auto Mode requires the cluster's authentication mode to be API or API_AND_CONFIG_MAP")
+		return fmt.Errorf("InvalidParameterException: EKS Auto Mode requires the cluster's authentication mode to be " +
+			"API or API_AND_CONFIG_MAP")
 	}
 	if roleARN != "" {
 		if c.s.Find(tRole, "arn", roleARN) == nil {
@@ -193,7 +277,8 @@ func (c *call) checkClusterRole() error {
 	}
 	for _, action := range wanted {
 		if role == nil || !trusts(c.s, role, "eks.amazonaws.com", action) {
-			return fmt.Errorf("InvalidParameterException: Role with arn: %s, could not be assumed because it does not exist or the trusted entity is not correct (%s for eks.amazonaws.com)",
+			return fmt.Errorf("InvalidParameterException: Role with arn: %s, could not be assumed because it does "+
+				"not exist or the trusted entity is not correct (%s for eks.amazonaws.com)",
 				str(c.in, "roleArn"), action)
 		}
 	}
@@ -203,18 +288,25 @@ func (c *call) checkClusterRole() error {
 // trusts tells whether a role's trust policy lets a service do the action.
 func trusts(s *world.State, role *world.Resource, service, action string) bool {
 	statements, err := parsePolicy(str(role.Inputs, "assumeRolePolicy"), trustPolicy, s.Partition)
-	return err == nil && slices.ContainsFunc(statements, func(st statement) bool { return st.allowsService(service, action) })
+	return err == nil && slices.ContainsFunc(statements,
+		func(st statement) bool { return st.allowsService(service, action) })
 }
 
 func (c *call) placeControlPlane() error {
-	config := merged(obj{"endpointPrivateAccess": false, "endpointPublicAccess": true, "securityGroupIds": []any{}}, c.in["vpcConfig"])
+	config := merged(obj{
+		"endpointPrivateAccess": false,
+		"endpointPublicAccess":  true,
+		"securityGroupIds":      []any{},
+	}, c.in["vpcConfig"])
 	subnets := texts(list(config, "subnetIds"))
 	zones, vpcs := map[string]bool{}, map[string]bool{}
 	for _, id := range subnets {
 		subnet := c.s.Get(tSubnet, id)
 		zone := str(subnet.Outputs, "availabilityZone")
 		if z, _ := c.s.ZoneNamed(zone); z.NoControlPlane {
-			return fmt.Errorf("UnsupportedAvailabilityZoneException: Cannot create cluster '%s' because EKS does not support creating control plane instances in %s, the targeted availability zone. Retry cluster creation using control plane subnets that span at least two of these availability zones",
+			return fmt.Errorf("UnsupportedAvailabilityZoneException: Cannot create cluster '%s' because EKS does not "+
+				"support creating control plane instances in %s, the targeted availability zone. Retry cluster "+
+				"creation using control plane subnets that span at least two of these availability zones",
 				c.res.ID, zone)
 		}
 		zones[zone], vpcs[str(subnet.Outputs, "vpcId")] = true, true
@@ -235,7 +327,8 @@ func (c *call) placeControlPlane() error {
 	}
 	for _, block := range texts(list(config, "publicAccessCidrs")) {
 		if p, err := netip.ParsePrefix(block); err != nil || p.Addr().IsPrivate() {
-			return fmt.Errorf("InvalidParameterException: The following CIDRs are not allowed in publicAccessCidrs: [%s]", block)
+			return fmt.Errorf("InvalidParameterException: The following CIDRs are not allowed in publicAccessCidrs: "+
+				"[%s]", block)
 		}
 	}
 	if !has(config, "publicAccessCidrs") {
@@ -260,14 +353,23 @@ func logsOf(s *world.State, cluster string, out obj) {
 		return
 	}
 	s.Put(&world.Resource{
-		Type: tLogGroup, ID: name, Owner: world.ByService, Inputs: obj{"name": name},
-		Outputs: obj{"name": name, "retentionInDays": 0.0, "tags": obj{}, "arn": fmt.Sprintf("arn:%s:logs:%s:%s:log-group:%s", s.Partition, s.Region, s.Account, name)},
+		Type:   tLogGroup,
+		ID:     name,
+		Owner:  world.ByService,
+		Inputs: obj{"name": name},
+		Outputs: obj{
+			"name":            name,
+			"retentionInDays": 0.0,
+			"tags":            obj{},
+			"arn":             fmt.Sprintf("arn:%s:logs:%s:%s:log-group:%s", s.Partition, s.Region, s.Account, name),
+		},
 	})
 }
 
 func updateCluster(c *call) error {
 	// EKS changes only what it is told: blocks that are left out stay as they are.
-	for _, k := range words("computeConfig storageConfig accessConfig upgradePolicy kubernetesNetworkConfig zonalShiftConfig") {
+	for _, k := range words("computeConfig storageConfig accessConfig upgradePolicy kubernetesNetworkConfig " +
+		"zonalShiftConfig") {
 		before, was := c.res.Outputs[k].(obj)
 		switch {
 		case was && !has(c.in, k):
@@ -292,17 +394,21 @@ func updateCluster(c *call) error {
 	case !known:
 		return fmt.Errorf("InvalidParameterException: unsupported Kubernetes version update from %s to %s", from, to)
 	case minor(to) < minor(from):
-		return fmt.Errorf("InvalidParameterException: unsupported Kubernetes version update from %s to %s (EKS does not go back)", from, to)
+		return fmt.Errorf("InvalidParameterException: unsupported Kubernetes version update from %s to %s (EKS does "+
+			"not go back)", from, to)
 	case minor(to) > minor(from)+1:
-		return fmt.Errorf("InvalidParameterException: Unsupported Kubernetes minor version update from %s to %s", from, to)
+		return fmt.Errorf("InvalidParameterException: Unsupported Kubernetes minor version update from %s to %s", from,
+			to)
 	}
 	for _, r := range c.s.OfType(tNodeGroup) {
 		if v := str(r.Outputs, "version"); r.Inputs["clusterName"] == c.res.ID && minor(to) > minor(v)+3 {
-			return fmt.Errorf("InvalidParameterException: Nodegroup %s is at %s; update it before the control plane goes to %s", r.ID, v, to)
+			return fmt.Errorf("InvalidParameterException: Nodegroup %s is at %s; update it before the control plane "+
+				"goes to %s", r.ID, v, to)
 		}
 	}
 	mode := map[string]int{"CONFIG_MAP": 0, "API_AND_CONFIG_MAP": 1, "API": 2}
-	if was, is := str(c.res.Outputs, "accessConfig.authenticationMode"), str(c.out, "accessConfig.authenticationMode"); mode[is] < mode[was] {
+	if was, is := str(c.res.Outputs, "accessConfig.authenticationMode"),
+		str(c.out, "accessConfig.authenticationMode"); mode[is] < mode[was] {
 		return fmt.Errorf("InvalidParameterException: Unsupported authentication mode update from %s to %s", was, is)
 	}
 	if err := c.checkAutoMode(); err != nil {
@@ -312,7 +418,10 @@ func updateCluster(c *call) error {
 		return err
 	}
 	if !autoMode(c.out) && autoMode(c.res.Outputs) {
-		for _, i := range c.s.SortedInstances(func(i *world.Instance) bool { return i.Cluster == c.res.ID && i.Pool != "" }) {
+		for _, i := range c.s.SortedInstances(func(i *world.Instance) bool {
+			return i.Cluster == c.res.ID &&
+				i.Pool != ""
+		}) {
 			c.s.Terminate(i.ID, "Auto Mode disabled")
 		}
 	}
@@ -327,8 +436,12 @@ func deleteCluster(c *call) error {
 	s := c.s
 	role := s.Find(tRole, "arn", str(c.out, "roleArn"))
 	if autoMode(c.out) {
-		for _, i := range s.SortedInstances(func(i *world.Instance) bool { return i.Cluster == c.res.ID && i.Pool != "" }) {
-			s.Terminate(i.ID, "cluster deleted") // Auto Mode's nodes go with the cluster; Karpenter's stay and cost money
+		for _, i := range s.SortedInstances(func(i *world.Instance) bool {
+			return i.Cluster == c.res.ID &&
+				i.Pool != ""
+		}) {
+			// Auto Mode's nodes go with the cluster; Karpenter's stay and cost money
+			s.Terminate(i.ID, "cluster deleted")
 		}
 	}
 	group := str(c.out, "vpcConfig.clusterSecurityGroupId")

@@ -18,33 +18,83 @@ func init() {
 	}
 	slices.Sort(types)
 	register(tNodeGroup, row{
-		create: "eks:CreateNodegroup", read: "eks:DescribeNodegroup", update: "eks:UpdateNodegroupConfig eks:UpdateNodegroupVersion eks:TagResource",
-		delete:   "eks:DeleteNodegroup",
-		inputs:   "amiType capacityType clusterName diskSize forceUpdateVersion instanceTypes labels launchTemplate nodeGroupName nodeGroupNamePrefix nodeRepairConfig nodeRoleArn releaseVersion remoteAccess scalingConfig subnetIds taints updateConfig version",
-		required: "clusterName nodeRoleArn scalingConfig subnetIds", lists: "instanceTypes",
-		replaces: "amiType capacityType clusterName diskSize instanceTypes nodeGroupName nodeGroupNamePrefix nodeRoleArn remoteAccess subnetIds launchTemplate.id launchTemplate.name",
-		name:     naming{property: "nodeGroupName", prefix: "nodeGroupNamePrefix", auto: true, min: 1, max: 63, pattern: regexp.MustCompile(`^[0-9A-Za-z][A-Za-z0-9\-_]*$`), says: "begin with a letter or digit; letters, digits, - and _"},
+		create: "eks:CreateNodegroup",
+		read:   "eks:DescribeNodegroup",
+		update: "eks:UpdateNodegroupConfig eks:UpdateNodegroupVersion eks:TagResource",
+		delete: "eks:DeleteNodegroup",
+		inputs: "amiType capacityType clusterName diskSize forceUpdateVersion instanceTypes labels launchTemplate " +
+			"nodeGroupName nodeGroupNamePrefix nodeRepairConfig nodeRoleArn releaseVersion remoteAccess " +
+			"scalingConfig subnetIds taints updateConfig version",
+		required: "clusterName nodeRoleArn scalingConfig subnetIds",
+		lists:    "instanceTypes",
+		replaces: "amiType capacityType clusterName diskSize instanceTypes nodeGroupName nodeGroupNamePrefix " +
+			"nodeRoleArn remoteAccess subnetIds launchTemplate.id launchTemplate.name",
+		name: naming{
+			property: "nodeGroupName",
+			prefix:   "nodeGroupNamePrefix",
+			auto:     true,
+			min:      1,
+			max:      63,
+			pattern:  regexp.MustCompile(`^[0-9A-Za-z][A-Za-z0-9\-_]*$`),
+			says:     "begin with a letter or digit; letters, digits, - and _",
+		},
 		enums: map[string]string{
 			"amiType": strings.Join(types, " "), "capacityType": "ON_DEMAND SPOT CAPACITY_BLOCK",
 			"taints.effect": "NO_SCHEDULE NO_EXECUTE PREFER_NO_SCHEDULE",
 		},
 		ranges: map[string][2]int{
-			"scalingConfig.minSize": {0, 1 << 30}, "scalingConfig.maxSize": {1, 1 << 30}, "scalingConfig.desiredSize": {0, 1 << 30},
-			"updateConfig.maxUnavailable": {1, 100}, "updateConfig.maxUnavailablePercentage": {1, 100}, "diskSize": {1, 16384},
+			"scalingConfig.minSize":                 {0, 1 << 30},
+			"scalingConfig.maxSize":                 {1, 1 << 30},
+			"scalingConfig.desiredSize":             {0, 1 << 30},
+			"updateConfig.maxUnavailable":           {1, 100},
+			"updateConfig.maxUnavailablePercentage": {1, 100},
+			"diskSize":                              {1, 16384},
 		},
 		refs: []ref{
-			{path: "clusterName", typ: tCluster, gone: "ResourceNotFoundException: No cluster found for name: {value}."},
+			{
+				path: "clusterName",
+				typ:  tCluster,
+				gone: "ResourceNotFoundException: No cluster found for name: {value}.",
+			},
 			{path: "nodeRoleArn", typ: tRole, by: "arn", onGone: dangles},
-			{path: "subnetIds", typ: tSubnet, gone: "InvalidRequestException: The subnet ID '{value}' does not exist", onGone: dangles},
-			{path: "launchTemplate.id", typ: tLaunchTemplate, gone: "InvalidRequestException: Launch template {value} not found", onGone: dangles},
-			{path: "launchTemplate.name", typ: tLaunchTemplate, by: "name", gone: "InvalidRequestException: Launch template {value} not found", onGone: dangles},
+			{
+				path:   "subnetIds",
+				typ:    tSubnet,
+				gone:   "InvalidRequestException: The subnet ID '{value}' does not exist",
+				onGone: dangles,
+			},
+			{
+				path:   "launchTemplate.id",
+				typ:    tLaunchTemplate,
+				gone:   "InvalidRequestException: Launch template {value} not found",
+				onGone: dangles,
+			},
+			{
+				path:   "launchTemplate.name",
+				typ:    tLaunchTemplate,
+				by:     "name",
+				gone:   "InvalidRequestException: Launch template {value} not found",
+				onGone: dangles,
+			},
 		},
-		id: "{clusterName}:{nodeGroupName}", arn: "arn:{partition}:eks:{region}:{account}:nodegroup/{clusterName}/{nodeGroupName}", tagged: true,
-		exists:   "ResourceInUseException: NodeGroup already exists with name {nodeGroupName} and cluster name {clusterName}",
-		defaults: obj{"capacityType": "ON_DEMAND", "updateConfig": obj{"maxUnavailable": 1}, "labels": obj{}, "taints": []any{}, "nodeRepairConfig": obj{"enabled": false}},
+		id:     "{clusterName}:{nodeGroupName}",
+		arn:    "arn:{partition}:eks:{region}:{account}:nodegroup/{clusterName}/{nodeGroupName}",
+		tagged: true,
+		exists: "ResourceInUseException: NodeGroup already exists with name {nodeGroupName} and cluster name " +
+			"{clusterName}",
+		defaults: obj{
+			"capacityType":     "ON_DEMAND",
+			"updateConfig":     obj{"maxUnavailable": 1},
+			"labels":           obj{},
+			"taints":           []any{},
+			"nodeRepairConfig": obj{"enabled": false},
+		},
 		computed: map[string]string{"status": "ACTIVE", "asg": "eks-{nodeGroupName}-{random}"},
 		check:    checkNodeGroupInputs,
-		onCreate: createNodeGroup, onUpdate: updateNodeGroup, onRead: readNodeGroup, onDelete: deleteNodeGroup,
+		onCreate: createNodeGroup,
+		onUpdate: updateNodeGroup,
+		onRead:   readNodeGroup,
+		onDelete: deleteNodeGroup,
 	})
 }
 
@@ -78,8 +128,11 @@ func createNodeGroup(c *call) error {
 		entry(c, cluster.ID, str(c.in, "nodeRoleArn"), "EC2_LINUX")
 	}
 	g := &world.Group{Name: asg, Cluster: cluster.ID, NodeGroup: str(c.out, "nodeGroupName"), Tags: map[string]string{
-		"k8s.io/cluster-autoscaler/enabled": "true", "k8s.io/cluster-autoscaler/" + cluster.ID: "owned",
-		"kubernetes.io/cluster/" + cluster.ID: "owned", "eks:cluster-name": cluster.ID, "eks:nodegroup-name": str(c.out, "nodeGroupName"),
+		"k8s.io/cluster-autoscaler/enabled":       "true",
+		"k8s.io/cluster-autoscaler/" + cluster.ID: "owned",
+		"kubernetes.io/cluster/" + cluster.ID:     "owned",
+		"eks:cluster-name":                        cluster.ID,
+		"eks:nodegroup-name":                      str(c.out, "nodeGroupName"),
 	}}
 	c.shape(g, cluster)
 	s.Groups[asg] = g
@@ -88,8 +141,10 @@ func createNodeGroup(c *call) error {
 
 // shape brings the group's bounds and the look of its nodes in line with the node group.
 func (c *call) shape(g *world.Group, cluster *world.Resource) {
-	g.Min, g.Max, g.Desired = num(c.in, "scalingConfig.minSize"), num(c.in, "scalingConfig.maxSize"), num(c.in, "scalingConfig.desiredSize")
-	g.Subnets, g.InstanceTypes, g.Spot = texts(list(c.in, "subnetIds")), texts(list(c.out, "instanceTypes")), str(c.out, "capacityType") == "SPOT"
+	g.Min, g.Max, g.Desired = num(c.in, "scalingConfig.minSize"), num(c.in, "scalingConfig.maxSize"),
+		num(c.in, "scalingConfig.desiredSize")
+	g.Subnets, g.InstanceTypes, g.Spot = texts(list(c.in, "subnetIds")), texts(list(c.out, "instanceTypes")),
+		str(c.out, "capacityType") == "SPOT"
 	g.SecurityGroups = []string{str(cluster.Outputs, "vpcConfig.clusterSecurityGroupId")}
 	g.InstanceTags = map[string]string{}
 	template := c.template()
@@ -113,7 +168,8 @@ func (c *call) nodesCome(g *world.Group, cluster *world.Resource) error {
 		if c.old != nil {
 			c.set("status", "DEGRADED")
 		}
-		return &unfinished{fmt.Sprintf("waiting for EKS Node Group (%s): unexpected state '%s', wanted target 'ACTIVE'. last error: %s: %s", c.res.ID, str(c.out, "status"), code, fmt.Sprintf(format, args...))}
+		return &unfinished{fmt.Sprintf("waiting for EKS Node Group (%s): unexpected state '%s', wanted target "+
+			"'ACTIVE'. last error: %s: %s", c.res.ID, str(c.out, "status"), code, fmt.Sprintf(format, args...))}
 	}
 	c.set("status", "ACTIVE")
 	if err := c.s.Settle(g); err != nil {
@@ -124,16 +180,20 @@ func (c *call) nodesCome(g *world.Group, cluster *world.Resource) error {
 	}
 	for _, label := range sorted(obj(anyMap(c.out["labels"]))) {
 		if kubeletRefuses(label) {
-			return fail("NodeCreationFailure", "Instances failed to join the kubernetes cluster (the kubelet does not start with label %s)", label)
+			return fail("NodeCreationFailure", "Instances failed to join the kubernetes cluster (the kubelet does "+
+				"not start with label %s)", label)
 		}
 	}
 	role := c.s.Find(tRole, "arn", str(c.in, "nodeRoleArn"))
 	if !hasPolicy(c.s, role.ID, "AmazonEKSWorkerNodePolicy AmazonEKSWorkerNodeMinimalPolicy") ||
 		!hasPolicy(c.s, role.ID, "AmazonEC2ContainerRegistryReadOnly AmazonEC2ContainerRegistryPullOnly") {
-		return fail("NodeCreationFailure", "Instances failed to join the kubernetes cluster (role %s lacks a worker node or registry policy at this moment)", role.ID)
+		return fail("NodeCreationFailure", "Instances failed to join the kubernetes cluster (role %s lacks a worker "+
+			"node or registry policy at this moment)", role.ID)
 	}
-	if !truth(cluster.Outputs, "bootstrapSelfManagedAddons") && c.s.Get(tAddon, cluster.ID+":vpc-cni") == nil && !autoMode(cluster.Outputs) {
-		return fail("NodeCreationFailure", "Unhealthy nodes in the kubernetes cluster (no network plugin: neither the vpc-cni add-on nor the self-managed ones)")
+	if !truth(cluster.Outputs, "bootstrapSelfManagedAddons") && c.s.Get(tAddon, cluster.ID+":vpc-cni") == nil &&
+		!autoMode(cluster.Outputs) {
+		return fail("NodeCreationFailure", "Unhealthy nodes in the kubernetes cluster (no network plugin: neither "+
+			"the vpc-cni add-on nor the self-managed ones)")
 	}
 	return nil
 }
@@ -189,9 +249,11 @@ func updateNodeGroup(c *call) error {
 		return fmt.Errorf("ResourceNotFoundException: the Auto Scaling group of %s is gone", c.res.ID)
 	}
 	if str(c.res.Outputs, "status") == "CREATE_FAILED" {
-		// For good: EKS neither repairs nor updates it, it must be replaced. https://github.com/aws/containers-roadmap/issues/764
+		// For good: EKS neither repairs nor updates it, it must be replaced.
+		// https://github.com/aws/containers-roadmap/issues/764
 		if d := c.row.diff(c.old, c.res.Outputs, c.in, []string{"tags"}); len(d.Changed) > 0 {
-			return fmt.Errorf("ResourceInUseException: Nodegroup cannot be updated as it is currently not in Active State (%s is CREATE_FAILED; replace it)",
+			return fmt.Errorf("ResourceInUseException: Nodegroup cannot be updated as it is currently not in Active "+
+				"State (%s is CREATE_FAILED; replace it)",
 				c.res.ID)
 		}
 		c.set("status", "CREATE_FAILED")
@@ -216,12 +278,16 @@ func updateNodeGroup(c *call) error {
 	}
 	c.shape(g, cluster)
 	if same(c.state["scalingConfig"], c.in["scalingConfig"]) {
-		// The provider sends sizes only when one of them changed. Then it sends all three: the desired size in its inputs wins over the live one.
+		// The provider sends sizes only when one of them changed. Then it sends all three: the desired size in its
+		// inputs wins over the live one.
 		g.Min, g.Max, g.Desired = live.Min, live.Max, live.Desired
 	}
 	for _, k := range words("launchTemplate version releaseVersion") {
 		if !same(c.res.Outputs[k], c.out[k]) {
-			for _, i := range c.s.SortedInstances(func(i *world.Instance) bool { return i.Group == g.Name && i.Running() }) {
+			for _, i := range c.s.SortedInstances(func(i *world.Instance) bool {
+				return i.Group == g.Name &&
+					i.Running()
+			}) {
 				c.s.Terminate(i.ID, "replaced by the node group's update")
 			}
 			break
@@ -245,7 +311,8 @@ func readNodeGroup(c *call) error {
 func deleteNodeGroup(c *call) error {
 	role := c.s.Find(tRole, "arn", str(c.in, "nodeRoleArn"))
 	if role == nil {
-		return fmt.Errorf("waiting for EKS Node Group (%s) to delete: unexpected state 'DELETE_FAILED'. last error: IamNodeRoleNotFound: the node role %s was deleted before the node group",
+		return fmt.Errorf("waiting for EKS Node Group (%s) to delete: unexpected state 'DELETE_FAILED'. last error: "+
+			"IamNodeRoleNotFound: the node role %s was deleted before the node group",
 			c.res.ID, str(c.in, "nodeRoleArn"))
 	}
 	if g := c.group(); g != nil {

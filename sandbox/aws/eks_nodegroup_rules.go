@@ -8,18 +8,27 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-// amiTypes are the spellings EKS takes, with what the image is for. https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html
+// amiTypes are the spellings EKS takes, with what the image is for.
+// https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html
 var amiTypes = map[string]struct {
 	arch string
 	gpu  bool
 }{
-	"AL2_x86_64": {"x86_64", false}, "AL2_x86_64_GPU": {"x86_64", true}, "AL2_ARM_64": {"arm64", false},
-	"AL2023_x86_64_STANDARD": {"x86_64", false}, "AL2023_ARM_64_STANDARD": {"arm64", false},
-	"AL2023_x86_64_NVIDIA": {"x86_64", true}, "AL2023_ARM_64_NVIDIA": {"arm64", true}, "AL2023_x86_64_NEURON": {"x86_64", false},
-	"BOTTLEROCKET_x86_64": {"x86_64", false}, "BOTTLEROCKET_ARM_64": {"arm64", false},
-	"BOTTLEROCKET_x86_64_NVIDIA": {"x86_64", true}, "BOTTLEROCKET_ARM_64_NVIDIA": {"arm64", true},
-	"BOTTLEROCKET_x86_64_FIPS": {"x86_64", false}, "BOTTLEROCKET_ARM_64_FIPS": {"arm64", false},
-	"CUSTOM": {"", false},
+	"AL2_x86_64":                 {"x86_64", false},
+	"AL2_x86_64_GPU":             {"x86_64", true},
+	"AL2_ARM_64":                 {"arm64", false},
+	"AL2023_x86_64_STANDARD":     {"x86_64", false},
+	"AL2023_ARM_64_STANDARD":     {"arm64", false},
+	"AL2023_x86_64_NVIDIA":       {"x86_64", true},
+	"AL2023_ARM_64_NVIDIA":       {"arm64", true},
+	"AL2023_x86_64_NEURON":       {"x86_64", false},
+	"BOTTLEROCKET_x86_64":        {"x86_64", false},
+	"BOTTLEROCKET_ARM_64":        {"arm64", false},
+	"BOTTLEROCKET_x86_64_NVIDIA": {"x86_64", true},
+	"BOTTLEROCKET_ARM_64_NVIDIA": {"arm64", true},
+	"BOTTLEROCKET_x86_64_FIPS":   {"x86_64", false},
+	"BOTTLEROCKET_ARM_64_FIPS":   {"arm64", false},
+	"CUSTOM":                     {"", false},
 }
 
 // reservedLabels begin what EKS refuses in the labels of a node group.
@@ -32,10 +41,12 @@ var kubeletLabels = words(`topology.kubernetes.io/region topology.kubernetes.io/
 
 func kubeletRefuses(label string) bool {
 	domain, _, found := strings.Cut(label, "/")
-	if !found || slices.Contains(kubeletLabels, label) || domain == "kubelet.kubernetes.io" || domain == "node.kubernetes.io" {
+	if !found || slices.Contains(kubeletLabels, label) || domain == "kubelet.kubernetes.io" ||
+		domain == "node.kubernetes.io" {
 		return false
 	}
-	return domain == "kubernetes.io" || domain == "k8s.io" || strings.HasSuffix(domain, ".kubernetes.io") || strings.HasSuffix(domain, ".k8s.io")
+	return domain == "kubernetes.io" || domain == "k8s.io" || strings.HasSuffix(domain, ".kubernetes.io") ||
+		strings.HasSuffix(domain, ".k8s.io")
 }
 
 func checkNodeGroupInputs(in obj, fail func(string, string)) {
@@ -56,7 +67,8 @@ func checkNodeGroupInputs(in obj, fail func(string, string)) {
 	for i, v := range list(in, "taints") {
 		taint, _ := v.(obj)
 		if len(str(taint, "key")) > 63 || len(str(taint, "value")) > 63 {
-			fail(fmt.Sprintf("taints[%d]", i), "expected length of key and value to be at most 63 (the provider's limit, domain included)")
+			fail(fmt.Sprintf("taints[%d]", i), "expected length of key and value to be at most 63 (the provider's "+
+				"limit, domain included)")
 		}
 	}
 }
@@ -66,7 +78,8 @@ func (c *call) checkNodeGroup(cluster *world.Resource) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("InvalidParameterException: "+format, args...)
 	}
-	low, high, desired := num(c.in, "scalingConfig.minSize"), num(c.in, "scalingConfig.maxSize"), num(c.in, "scalingConfig.desiredSize")
+	low, high, desired := num(c.in, "scalingConfig.minSize"), num(c.in, "scalingConfig.maxSize"),
+		num(c.in, "scalingConfig.desiredSize")
 	switch {
 	case low > high:
 		return refuse("Minimum capacity %d can't be greater than maximum size %d", low, high)
@@ -80,13 +93,17 @@ func (c *call) checkNodeGroup(cluster *world.Resource) error {
 	}
 	role := c.s.Find(tRole, "arn", str(c.in, "nodeRoleArn"))
 	// In China both spellings of the principal are in use.
-	if role == nil || !trusts(c.s, role, "ec2.amazonaws.com", "sts:AssumeRole") && !trusts(c.s, role, "ec2."+dnsSuffix(c.s.Partition), "sts:AssumeRole") {
-		return refuse("Following required service principals [ec2.amazonaws.com] were not found in the trust relationships of nodeRole %s",
+	if role == nil || !trusts(c.s, role, "ec2.amazonaws.com", "sts:AssumeRole") &&
+		!trusts(c.s, role, "ec2."+dnsSuffix(c.s.Partition), "sts:AssumeRole") {
+		return refuse("Following required service principals [ec2.amazonaws.com] were not found in the trust "+
+			"relationships of nodeRole %s",
 			str(c.in, "nodeRoleArn"))
 	}
 	for _, label := range sorted(anyMap(c.out["labels"])) {
-		if slices.ContainsFunc(reservedLabels, func(p string) bool { return strings.HasPrefix(label, p) }) && !slices.Contains(kubeletLabels, label) {
-			return refuse("Label cannot contain reserved prefixes [kubernetes.io/, k8s.io/, eks.amazonaws.com/] (%s)", label)
+		if slices.ContainsFunc(reservedLabels, func(p string) bool { return strings.HasPrefix(label, p) }) &&
+			!slices.Contains(kubeletLabels, label) {
+			return refuse("Label cannot contain reserved prefixes [kubernetes.io/, k8s.io/, eks.amazonaws.com/] (%s)",
+				label)
 		}
 	}
 	template := c.template()
@@ -107,10 +124,13 @@ func (c *call) checkNodeGroup(cluster *world.Resource) error {
 			return refuse("Disk size must be specified within the launch template.")
 		}
 		if has(template, "instanceType") && len(list(c.in, "instanceTypes")) > 0 {
-			return refuse("Instance types cannot be specified both in the launch template and in the node group (%s)", str(template, "instanceType"))
+			return refuse("Instance types cannot be specified both in the launch template and in the node group (%s)",
+				str(template, "instanceType"))
 		}
-		if has(template, "imageId") && (has(c.in, "amiType") && str(c.in, "amiType") != "CUSTOM" || has(c.in, "releaseVersion") || has(c.in, "version")) {
-			return refuse("You cannot specify amiType, version or releaseVersion when the launch template has an image id.")
+		if has(template, "imageId") && (has(c.in, "amiType") && str(c.in, "amiType") != "CUSTOM" ||
+			has(c.in, "releaseVersion") || has(c.in, "version")) {
+			return refuse("You cannot specify amiType, version or releaseVersion when the launch template has an " +
+				"image id.")
 		}
 	}
 	types := texts(list(c.in, "instanceTypes"))
@@ -142,18 +162,21 @@ func (c *call) checkImage(types []string, template obj) error {
 	for i, name := range types {
 		t, known := world.Types[name]
 		if !known {
-			return fmt.Errorf("InvalidParameterException: The following supplied instance types do not exist: [%s] (if AWS has it, add it to sandbox/world/types.go)",
+			return fmt.Errorf("InvalidParameterException: The following supplied instance types do not exist: [%s] "+
+				"(if AWS has it, add it to sandbox/world/types.go)",
 				name)
 		}
 		if i == 0 {
 			first = t
 		}
 		if t.Arch != first.Arch {
-			return fmt.Errorf("InvalidParameterException: instance types of different architectures: [%s]", strings.Join(types, ", "))
+			return fmt.Errorf("InvalidParameterException: instance types of different architectures: [%s]",
+				strings.Join(types, ", "))
 		}
 	}
 	if !has(c.in, "amiType") {
-		kind := map[bool]string{false: "AL2023_x86_64_STANDARD", true: "AL2023_x86_64_NVIDIA"}[first.HasGPU() && first.GPUMaker == "NVIDIA"]
+		kind := map[bool]string{false: "AL2023_x86_64_STANDARD", true: "AL2023_x86_64_NVIDIA"}[first.HasGPU() &&
+			first.GPUMaker == "NVIDIA"]
 		if first.Arch == "arm64" {
 			kind = "AL2023_ARM_64_STANDARD"
 		}
@@ -170,15 +193,18 @@ func (c *call) checkImage(types []string, template obj) error {
 	for _, name := range types {
 		t := world.Types[name]
 		if t.Arch != image.arch {
-			return fmt.Errorf("InvalidParameterException: [%s] is not a valid instance type for requested amiType %s", name, kind)
+			return fmt.Errorf("InvalidParameterException: [%s] is not a valid instance type for requested amiType %s",
+				name, kind)
 		}
 		if t.HasGPU() != image.gpu {
-			return fmt.Errorf("InvalidParameterException: [%s] is not a valid instance type for requested amiType %s (GPU types need a GPU image, and others must not have one)",
+			return fmt.Errorf("InvalidParameterException: [%s] is not a valid instance type for requested amiType %s "+
+				"(GPU types need a GPU image, and others must not have one)",
 				name, kind)
 		}
 	}
 	if strings.HasPrefix(kind, "AL2_") && minor(str(c.out, "version")) >= 33 {
-		return fmt.Errorf("InvalidParameterException: AMI Type %s is only supported for kubernetes versions 1.32 or earlier", kind)
+		return fmt.Errorf("InvalidParameterException: AMI Type %s is only supported for kubernetes versions 1.32 or "+
+			"earlier", kind)
 	}
 	return nil
 }
@@ -192,11 +218,13 @@ func (c *call) checkZones(cluster *world.Resource, types []string) error {
 	for _, id := range subnets {
 		subnet := c.s.Get(tSubnet, id).Outputs
 		if str(subnet, "vpcId") != str(cluster.Outputs, "vpcConfig.vpcId") {
-			return fmt.Errorf("InvalidParameterException: Subnet %s is not in the cluster's VPC %s", id, str(cluster.Outputs, "vpcConfig.vpcId"))
+			return fmt.Errorf("InvalidParameterException: Subnet %s is not in the cluster's VPC %s", id,
+				str(cluster.Outputs, "vpcConfig.vpcId"))
 		}
 		zone := str(subnet, "availabilityZone")
 		if !slices.ContainsFunc(types, func(t string) bool { return c.s.Offered(t, zone) }) {
-			return fmt.Errorf("InvalidParameterException: Your requested instance type (%s) is not supported in your requested Availability Zone (%s).",
+			return fmt.Errorf("InvalidParameterException: Your requested instance type (%s) is not supported in your "+
+				"requested Availability Zone (%s).",
 				strings.Join(types, ", "), zone)
 		}
 	}
@@ -209,7 +237,8 @@ func (c *call) checkRelease(cluster *world.Resource) error {
 		return fmt.Errorf("InvalidParameterException: Requested Nodegroup version %s is not supported", version)
 	}
 	if minor(version) > minor(control) || minor(version) < minor(control)-3 {
-		return fmt.Errorf("InvalidParameterException: Nodegroup Kubernetes version %s is not compatible with the cluster's %s", version, control)
+		return fmt.Errorf("InvalidParameterException: Nodegroup Kubernetes version %s is not compatible with the "+
+			"cluster's %s", version, control)
 	}
 	if !strings.HasPrefix(str(c.out, "amiType"), "AL2023_") {
 		return nil
@@ -220,7 +249,8 @@ func (c *call) checkRelease(cluster *world.Resource) error {
 		return nil
 	}
 	if !slices.Contains(releases[version], release) {
-		return fmt.Errorf("InvalidParameterException: Requested release version %s is not valid for kubernetes version %s.", release, version)
+		return fmt.Errorf("InvalidParameterException: Requested release version %s is not valid for kubernetes "+
+			"version %s.", release, version)
 	}
 	return nil
 }

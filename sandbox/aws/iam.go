@@ -25,7 +25,8 @@ var (
 )
 
 // awsPolicies are the AWS-managed policies the sandbox knows, without "arn:<partition>:iam::aws:policy/".
-var awsPolicies = words(`AmazonEKSClusterPolicy AmazonEKSServicePolicy AmazonEKSVPCResourceController AmazonEKSComputePolicy
+var awsPolicies = words(
+	`AmazonEKSClusterPolicy AmazonEKSServicePolicy AmazonEKSVPCResourceController AmazonEKSComputePolicy
 	AmazonEKSBlockStoragePolicy AmazonEKSLoadBalancingPolicy AmazonEKSNetworkingPolicy AmazonEKSWorkerNodePolicy
 	AmazonEKSWorkerNodeMinimalPolicy AmazonEKS_CNI_Policy AmazonEC2ContainerRegistryReadOnly AmazonEC2ContainerRegistryPullOnly
 	AmazonSSMManagedInstanceCore CloudWatchAgentServerPolicy ReadOnlyAccess AdministratorAccess
@@ -33,16 +34,33 @@ var awsPolicies = words(`AmazonEKSClusterPolicy AmazonEKSServicePolicy AmazonEKS
 
 func init() {
 	register(tRole, row{
-		create: "iam:CreateRole", read: "iam:GetRole", update: "iam:UpdateAssumeRolePolicy iam:TagRole", delete: "iam:DeleteRole",
-		inputs:   "assumeRolePolicy description forceDetachPolicies inlinePolicies managedPolicyArns maxSessionDuration name namePrefix path permissionsBoundary",
-		required: "assumeRolePolicy", replaces: "name namePrefix path", json: "assumeRolePolicy",
-		name:     naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 64, pattern: iamName, says: "letters, digits and +=,.@_-"},
+		create: "iam:CreateRole",
+		read:   "iam:GetRole",
+		update: "iam:UpdateAssumeRolePolicy iam:TagRole",
+		delete: "iam:DeleteRole",
+		inputs: "assumeRolePolicy description forceDetachPolicies inlinePolicies managedPolicyArns " +
+			"maxSessionDuration name namePrefix path permissionsBoundary",
+		required: "assumeRolePolicy",
+		replaces: "name namePrefix path",
+		json:     "assumeRolePolicy",
+		name: naming{
+			property: "name",
+			prefix:   "namePrefix",
+			auto:     true,
+			min:      1,
+			max:      64,
+			pattern:  iamName,
+			says:     "letters, digits and +=,.@_-",
+		},
 		ranges:   map[string][2]int{"maxSessionDuration": {3600, 43200}},
 		defaults: obj{"path": "/", "maxSessionDuration": 3600, "forceDetachPolicies": false, "description": ""},
-		id:       "{name}", arn: "arn:{partition}:iam::{account}:role{path}{name}", tagged: true,
+		id:       "{name}",
+		arn:      "arn:{partition}:iam::{account}:role{path}{name}",
+		tagged:   true,
 		exists:   "EntityAlreadyExists: Role with name {name} already exists.",
 		computed: map[string]string{"uniqueId": "AROA{random}", "createDate": "2026-01-01T00:00:00Z"},
-		inUse:    "DeleteConflict: Cannot delete entity, must detach all policies and remove roles from instance profiles first.",
+		inUse: "DeleteConflict: Cannot delete entity, must detach all policies and remove roles from instance " +
+			"profiles first.",
 		onCreate: func(c *call) error {
 			for _, arn := range texts(list(c.in, "managedPolicyArns")) {
 				if err := attachable(c.s, arn); err != nil {
@@ -54,30 +72,71 @@ func init() {
 		onUpdate: checkTrust,
 	})
 	register(tPolicy, row{
-		create: "iam:CreatePolicy", read: "iam:GetPolicy iam:GetPolicyVersion", update: "iam:CreatePolicyVersion iam:TagPolicy",
-		delete: "iam:DeletePolicy",
-		inputs: "description name namePrefix path policy", required: "policy", replaces: "description name namePrefix path", json: "policy",
-		name:     naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 128, pattern: iamName, says: "letters, digits and +=,.@_-"},
-		defaults: obj{"path": "/", "description": ""}, id: "arn:{partition}:iam::{account}:policy{path}{name}", arn: "{id}", tagged: true,
+		create:   "iam:CreatePolicy",
+		read:     "iam:GetPolicy iam:GetPolicyVersion",
+		update:   "iam:CreatePolicyVersion iam:TagPolicy",
+		delete:   "iam:DeletePolicy",
+		inputs:   "description name namePrefix path policy",
+		required: "policy",
+		replaces: "description name namePrefix path",
+		json:     "policy",
+		name: naming{
+			property: "name",
+			prefix:   "namePrefix",
+			auto:     true,
+			min:      1,
+			max:      128,
+			pattern:  iamName,
+			says:     "letters, digits and +=,.@_-",
+		},
+		defaults: obj{"path": "/", "description": ""},
+		id:       "arn:{partition}:iam::{account}:policy{path}{name}",
+		arn:      "{id}",
+		tagged:   true,
 		exists:   "EntityAlreadyExists: A policy called {name} already exists. Duplicate names are not allowed.",
-		computed: map[string]string{"policyId": "ANPA{random}"}, inUse: "DeleteConflict: Cannot delete a policy attached to entities.",
-		onCreate: checkManagedPolicy, onUpdate: checkManagedPolicy,
+		computed: map[string]string{"policyId": "ANPA{random}"},
+		inUse:    "DeleteConflict: Cannot delete a policy attached to entities.",
+		onCreate: checkManagedPolicy,
+		onUpdate: checkManagedPolicy,
 		onRead: func(c *call) error {
 			c.set("attachmentCount", len(c.s.Users(c.key())))
 			return nil
 		},
 	})
 	register(tRolePolicy, row{
-		create: "iam:PutRolePolicy", read: "iam:GetRolePolicy", update: "iam:PutRolePolicy", delete: "iam:DeleteRolePolicy",
-		inputs: "name namePrefix policy role", required: "policy role", replaces: "name namePrefix role", json: "policy",
-		name: naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 128, pattern: iamName, says: "letters, digits and +=,.@_-"},
-		refs: []ref{{path: "role", typ: tRole, gone: roleGone}}, id: "{role}:{name}", upsert: true,
-		onCreate: checkInlinePolicy, onUpdate: checkInlinePolicy,
+		create:   "iam:PutRolePolicy",
+		read:     "iam:GetRolePolicy",
+		update:   "iam:PutRolePolicy",
+		delete:   "iam:DeleteRolePolicy",
+		inputs:   "name namePrefix policy role",
+		required: "policy role",
+		replaces: "name namePrefix role",
+		json:     "policy",
+		name: naming{
+			property: "name",
+			prefix:   "namePrefix",
+			auto:     true,
+			min:      1,
+			max:      128,
+			pattern:  iamName,
+			says:     "letters, digits and +=,.@_-",
+		},
+		refs:     []ref{{path: "role", typ: tRole, gone: roleGone}},
+		id:       "{role}:{name}",
+		upsert:   true,
+		onCreate: checkInlinePolicy,
+		onUpdate: checkInlinePolicy,
 	})
 	register(tAttachment, row{
-		create: "iam:AttachRolePolicy", read: "iam:ListAttachedRolePolicies", delete: "iam:DetachRolePolicy",
-		inputs: "policyArn role", required: "policyArn role", replaces: "policyArn role", id: "{role}-{policyArn}", upsert: true,
-		refs: []ref{{path: "role", typ: tRole, gone: roleGone}, {path: "policyArn", typ: tPolicy, by: "arn"}},
+		create:   "iam:AttachRolePolicy",
+		read:     "iam:ListAttachedRolePolicies",
+		delete:   "iam:DetachRolePolicy",
+		inputs:   "policyArn role",
+		required: "policyArn role",
+		replaces: "policyArn role",
+		id:       "{role}-{policyArn}",
+		upsert:   true,
+		refs:     []ref{{path: "role", typ: tRole, gone: roleGone}, {path: "policyArn", typ: tPolicy, by: "arn"}},
 		onCreate: func(c *call) error {
 			if err := attachable(c.s, str(c.in, "policyArn")); err != nil {
 				return err
@@ -89,21 +148,42 @@ func init() {
 		},
 	})
 	register(tProfile, row{
-		create: "iam:CreateInstanceProfile iam:AddRoleToInstanceProfile", read: "iam:GetInstanceProfile",
-		update: "iam:AddRoleToInstanceProfile iam:TagInstanceProfile", delete: "iam:RemoveRoleFromInstanceProfile iam:DeleteInstanceProfile",
-		inputs: "name namePrefix path role", replaces: "name namePrefix path",
-		name:     naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 128, pattern: iamName, says: "letters, digits and +=,.@_-"},
+		create:   "iam:CreateInstanceProfile iam:AddRoleToInstanceProfile",
+		read:     "iam:GetInstanceProfile",
+		update:   "iam:AddRoleToInstanceProfile iam:TagInstanceProfile",
+		delete:   "iam:RemoveRoleFromInstanceProfile iam:DeleteInstanceProfile",
+		inputs:   "name namePrefix path role",
+		replaces: "name namePrefix path",
+		name: naming{
+			property: "name",
+			prefix:   "namePrefix",
+			auto:     true,
+			min:      1,
+			max:      128,
+			pattern:  iamName,
+			says:     "letters, digits and +=,.@_-",
+		},
 		refs:     []ref{{path: "role", typ: tRole, gone: roleGone}},
-		defaults: obj{"path": "/"}, id: "{name}", arn: "arn:{partition}:iam::{account}:instance-profile{path}{name}", tagged: true,
+		defaults: obj{"path": "/"},
+		id:       "{name}",
+		arn:      "arn:{partition}:iam::{account}:instance-profile{path}{name}",
+		tagged:   true,
 		exists:   "EntityAlreadyExists: Instance Profile {name} already exists.",
 		computed: map[string]string{"uniqueId": "AIPA{random}", "createDate": "2026-01-01T00:00:00Z"},
 	})
 	register(tOIDC, row{
-		create: "iam:CreateOpenIDConnectProvider", read: "iam:GetOpenIDConnectProvider",
-		update: "iam:UpdateOpenIDConnectProviderThumbprint iam:TagOpenIDConnectProvider", delete: "iam:DeleteOpenIDConnectProvider",
-		inputs: "clientIdLists thumbprintLists url", required: "clientIdLists url", replaces: "url", tagged: true,
-		defaults: obj{"thumbprintLists": []any{}}, id: "arn:{partition}:iam::{account}:oidc-provider/{host}", arn: "{id}",
-		exists: "EntityAlreadyExists: Provider with url https://{host} already exists.",
+		create:   "iam:CreateOpenIDConnectProvider",
+		read:     "iam:GetOpenIDConnectProvider",
+		update:   "iam:UpdateOpenIDConnectProviderThumbprint iam:TagOpenIDConnectProvider",
+		delete:   "iam:DeleteOpenIDConnectProvider",
+		inputs:   "clientIdLists thumbprintLists url",
+		required: "clientIdLists url",
+		replaces: "url",
+		tagged:   true,
+		defaults: obj{"thumbprintLists": []any{}},
+		id:       "arn:{partition}:iam::{account}:oidc-provider/{host}",
+		arn:      "{id}",
+		exists:   "EntityAlreadyExists: Provider with url https://{host} already exists.",
 		derive: func(_ *world.State, in obj) (obj, error) {
 			host, err := issuerHost(str(in, "url"))
 			return obj{"host": host}, err
@@ -117,19 +197,33 @@ func init() {
 				fail("clientIdLists", "at least one client id is required")
 			}
 		},
-		onCreate: issuerWithoutScheme, onUpdate: issuerWithoutScheme,
+		onCreate: issuerWithoutScheme,
+		onUpdate: issuerWithoutScheme,
 	})
 	register("aws:iam/serviceLinkedRole:ServiceLinkedRole", row{
-		create: "iam:CreateServiceLinkedRole", read: "iam:GetRole", update: "iam:UpdateRoleDescription", delete: "iam:DeleteServiceLinkedRole",
-		inputs: "awsServiceName customSuffix description", required: "awsServiceName", replaces: "awsServiceName customSuffix", tagged: true,
-		id: "arn:{partition}:iam::{account}:role/aws-service-role/{awsServiceName}/{roleName}", arn: "{id}",
-		exists: "InvalidInput: Service role name {roleName} has been taken in this account, please try a different suffix.", computed: map[string]string{
-			"name": "{roleName}", "path": "/aws-service-role/{awsServiceName}/", "uniqueId": "AROA{random}", "createDate": "2026-01-01T00:00:00Z",
+		create:   "iam:CreateServiceLinkedRole",
+		read:     "iam:GetRole",
+		update:   "iam:UpdateRoleDescription",
+		delete:   "iam:DeleteServiceLinkedRole",
+		inputs:   "awsServiceName customSuffix description",
+		required: "awsServiceName",
+		replaces: "awsServiceName customSuffix",
+		tagged:   true,
+		id:       "arn:{partition}:iam::{account}:role/aws-service-role/{awsServiceName}/{roleName}",
+		arn:      "{id}",
+		exists: "InvalidInput: Service role name {roleName} has been taken in this account, please try a different " +
+			"suffix.",
+		computed: map[string]string{
+			"name":       "{roleName}",
+			"path":       "/aws-service-role/{awsServiceName}/",
+			"uniqueId":   "AROA{random}",
+			"createDate": "2026-01-01T00:00:00Z",
 		},
 		derive: func(_ *world.State, in obj) (obj, error) {
 			name, known := serviceRoles[str(in, "awsServiceName")]
 			if !known {
-				return nil, fmt.Errorf("InvalidInput: the sandbox does not know the service-linked role of %s; add it to serviceRoles in sandbox/aws/iam.go",
+				return nil, fmt.Errorf("InvalidInput: the sandbox does not know the service-linked role of %s; add "+
+					"it to serviceRoles in sandbox/aws/iam.go",
 					str(in, "awsServiceName"))
 			}
 			return obj{"roleName": name}, nil
@@ -142,14 +236,18 @@ func init() {
 		onCreate: func(c *call) error {
 			name := str(c.out, "name")
 			if slices.Contains(c.s.ServiceLinkedRoles, name) {
-				return fmt.Errorf("InvalidInput: Service role name %s has been taken in this account, please try a different suffix.", name)
+				return fmt.Errorf("InvalidInput: Service role name %s has been taken in this account, please try a "+
+					"different suffix.", name)
 			}
 			c.s.LinkRole(name)
 			return nil
 		},
 		onDelete: func(c *call) error {
 			name := str(c.out, "name")
-			if name == world.SpotRole && len(c.s.SortedInstances(func(i *world.Instance) bool { return i.Running() && i.Spot })) > 0 {
+			if name == world.SpotRole && len(c.s.SortedInstances(func(i *world.Instance) bool {
+				return i.Running() &&
+					i.Spot
+			})) > 0 {
 				return fmt.Errorf("DeletionTaskFailed: %s is in use by running spot instances", name)
 			}
 			c.s.ServiceLinkedRoles = slices.DeleteFunc(c.s.ServiceLinkedRoles, func(n string) bool { return n == name })
@@ -160,8 +258,10 @@ func init() {
 
 // serviceRoles are the names of service-linked roles by service.
 var serviceRoles = map[string]string{
-	"spot.amazonaws.com": world.SpotRole, "eks.amazonaws.com": "AWSServiceRoleForAmazonEKS",
-	"eks-nodegroup.amazonaws.com": "AWSServiceRoleForAmazonEKSNodegroup", "autoscaling.amazonaws.com": "AWSServiceRoleForAutoScaling",
+	"spot.amazonaws.com":          world.SpotRole,
+	"eks.amazonaws.com":           "AWSServiceRoleForAmazonEKS",
+	"eks-nodegroup.amazonaws.com": "AWSServiceRoleForAmazonEKSNodegroup",
+	"autoscaling.amazonaws.com":   "AWSServiceRoleForAutoScaling",
 }
 
 // issuerWithoutScheme is how AWS gives the URL back.
@@ -220,7 +320,8 @@ func checkTrust(c *call) error {
 		return err
 	}
 	if n := size(document); n > maxTrustPolicy {
-		return fmt.Errorf("LimitExceeded: Cannot exceed quota for ACLSizePerRole: %d (the document has %d)", maxTrustPolicy, n)
+		return fmt.Errorf("LimitExceeded: Cannot exceed quota for ACLSizePerRole: %d (the document has %d)",
+			maxTrustPolicy, n)
 	}
 	return principalsExist(c.s, statements)
 }
@@ -244,7 +345,8 @@ func checkManagedPolicy(c *call) error {
 		return err
 	}
 	if n := size(document); n > maxManagedPolicy {
-		return fmt.Errorf("LimitExceeded: Cannot exceed quota for PolicySize: %d (the document has %d)", maxManagedPolicy, n)
+		return fmt.Errorf("LimitExceeded: Cannot exceed quota for PolicySize: %d (the document has %d)",
+			maxManagedPolicy, n)
 	}
 	return nil
 }
@@ -261,7 +363,8 @@ func checkInlinePolicy(c *call) error {
 		}
 	}
 	if total > maxInlinePolicy {
-		return fmt.Errorf("LimitExceeded: Maximum policy size of %d bytes exceeded for role %s (%d)", maxInlinePolicy, str(c.in, "role"), total)
+		return fmt.Errorf("LimitExceeded: Maximum policy size of %d bytes exceeded for role %s (%d)", maxInlinePolicy,
+			str(c.in, "role"), total)
 	}
 	return nil
 }

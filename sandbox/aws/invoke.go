@@ -47,17 +47,22 @@ func (b *Backend) Invoke(token string, args resource.PropertyMap) (resource.Prop
 	return toProperties(out), nil
 }
 
-// matches tells whether values satisfy EC2-style filters: every filter has a value that fits, * and ? being wildcards. A filter that fields
-// does not know is an error rather than ignored.
+// matches tells whether values satisfy EC2-style filters: every filter has a value that fits, * and ? being wildcards.
+// A filter that fields does not know is an error rather than ignored.
 func matches(in obj, fields func(name string) ([]string, bool)) (bool, error) {
 	for _, v := range list(in, "filters") {
 		filter, _ := v.(obj)
 		have, known := fields(str(filter, "name"))
 		if !known {
-			return false, fmt.Errorf("InvalidParameterValue: the sandbox does not know the filter '%s'; add it in sandbox/aws", str(filter, "name"))
+			return false, fmt.Errorf("InvalidParameterValue: the sandbox does not know the filter '%s'; add it in "+
+				"sandbox/aws", str(filter, "name"))
 		}
 		fits := slices.ContainsFunc(texts(list(filter, "values")), func(pattern string) bool {
-			return slices.ContainsFunc(have, func(h string) bool { ok, err := path.Match(pattern, h); return err == nil && ok || pattern == h })
+			return slices.ContainsFunc(have, func(h string) bool {
+				ok,
+					err := path.Match(pattern, h)
+				return err == nil && ok || pattern == h
+			})
 		})
 		if !fits {
 			return false, nil
@@ -100,62 +105,89 @@ func init() {
 		if s.Partition == "aws-cn" {
 			reverse = "cn.com.amazonaws"
 		}
-		return obj{"id": s.Partition, "partition": s.Partition, "dnsSuffix": dnsSuffix(s.Partition), "reverseDnsPrefix": reverse}, nil
+		return obj{
+			"id":               s.Partition,
+			"partition":        s.Partition,
+			"dnsSuffix":        dnsSuffix(s.Partition),
+			"reverseDnsPrefix": reverse,
+		}, nil
 	}}
 	answers["aws:index/getRegion:getRegion"] = answer{"", func(s *world.State, in obj) (obj, error) {
 		if name := str(in, "name"); name != "" && name != s.Region {
-			return nil, fmt.Errorf("InvalidParameterValue: the sandbox's account is in %s only, not in %s", s.Region, name)
+			return nil, fmt.Errorf("InvalidParameterValue: the sandbox's account is in %s only, not in %s", s.Region,
+				name)
 		}
-		return obj{"id": s.Region, "name": s.Region, "description": "Sandbox", "endpoint": "ec2." + s.Region + "." + dnsSuffix(s.Partition)}, nil
+		return obj{
+			"id":          s.Region,
+			"name":        s.Region,
+			"description": "Sandbox",
+			"endpoint":    "ec2." + s.Region + "." + dnsSuffix(s.Partition),
+		}, nil
 	}}
-	answers["aws:index/getCallerIdentity:getCallerIdentity"] = answer{"sts:GetCallerIdentity", func(s *world.State, _ obj) (obj, error) {
-		return obj{"id": s.Account, "accountId": s.Account, "arn": callerARN(s), "userId": "AROASANDBOX:session"}, nil
-	}}
-	answers["aws:index/getAvailabilityZones:getAvailabilityZones"] = answer{"ec2:DescribeAvailabilityZones", func(s *world.State, in obj) (obj, error) {
-		names, ids := []string{}, []string{}
-		for _, z := range s.Zones() {
-			fits, err := matches(in, func(name string) ([]string, bool) {
-				switch name {
-				case "zone-name":
-					return []string{z.Name}, true
-				case "zone-id":
-					return []string{z.ID}, true
-				case "opt-in-status":
-					return []string{"opt-in-not-required"}, true
-				case "zone-type":
-					return []string{"availability-zone"}, true
-				case "region-name", "group-name":
-					return []string{s.Region}, true
-				case "state":
-					return []string{"available"}, true
+	answers["aws:index/getCallerIdentity:getCallerIdentity"] = answer{"sts:GetCallerIdentity",
+		func(s *world.State, _ obj) (obj, error) {
+			return obj{"id": s.Account, "accountId": s.Account, "arn": callerARN(s), "userId": "AROASANDBOX:session"},
+				nil
+		}}
+	answers["aws:index/getAvailabilityZones:getAvailabilityZones"] = answer{"ec2:DescribeAvailabilityZones",
+		func(s *world.State, in obj) (obj, error) {
+			names, ids := []string{}, []string{}
+			for _, z := range s.Zones() {
+				fits, err := matches(in, func(name string) ([]string, bool) {
+					switch name {
+					case "zone-name":
+						return []string{z.Name}, true
+					case "zone-id":
+						return []string{z.ID}, true
+					case "opt-in-status":
+						return []string{"opt-in-not-required"}, true
+					case "zone-type":
+						return []string{"availability-zone"}, true
+					case "region-name", "group-name":
+						return []string{s.Region}, true
+					case "state":
+						return []string{"available"}, true
+					}
+					return nil, false
+				})
+				if err != nil {
+					return nil, err
 				}
-				return nil, false
-			})
-			if err != nil {
-				return nil, err
+				state := str(in, "state")
+				excluded := slices.Contains(texts(list(in, "excludeNames")), z.Name) ||
+					slices.Contains(texts(list(in, "excludeZoneIds")), z.ID)
+				if fits && !excluded && (state == "" || state == "available") {
+					names, ids = append(names, z.Name), append(ids, z.ID)
+				}
 			}
-			state := str(in, "state")
-			excluded := slices.Contains(texts(list(in, "excludeNames")), z.Name) || slices.Contains(texts(list(in, "excludeZoneIds")), z.ID)
-			if fits && !excluded && (state == "" || state == "available") {
-				names, ids = append(names, z.Name), append(ids, z.ID)
+			return obj{"id": s.Region, "names": names, "zoneIds": ids, "groupNames": []string{s.Region}}, nil
+		}}
+	answers["aws:servicequotas/getServiceQuota:getServiceQuota"] = answer{"servicequotas:GetServiceQuota",
+		func(s *world.State, in obj) (obj, error) {
+			for code, q := range world.QuotaNames {
+				if q.Service != str(in, "serviceCode") || code != str(in, "quotaCode") &&
+					q.Name != str(in, "quotaName") {
+					continue
+				}
+				return obj{
+					"id": fmt.Sprintf("arn:%s:servicequotas:%s:%s:%s/%s", s.Partition, s.Region, s.Account,
+						q.Service, code),
+					"arn": fmt.Sprintf("arn:%s:servicequotas:%s:%s:%s/%s", s.Partition, s.Region, s.Account,
+						q.Service, code),
+					"quotaCode":    code,
+					"quotaName":    q.Name,
+					"serviceName":  q.ServiceName,
+					"value":        s.Quotas[code],
+					"defaultValue": world.DefaultQuotas[code],
+					"adjustable":   true,
+					"globalQuota":  false,
+					"usageMetrics": []any{},
+				}, nil
 			}
-		}
-		return obj{"id": s.Region, "names": names, "zoneIds": ids, "groupNames": []string{s.Region}}, nil
-	}}
-	answers["aws:servicequotas/getServiceQuota:getServiceQuota"] = answer{"servicequotas:GetServiceQuota", func(s *world.State, in obj) (obj, error) {
-		for code, q := range world.QuotaNames {
-			if q.Service != str(in, "serviceCode") || code != str(in, "quotaCode") && q.Name != str(in, "quotaName") {
-				continue
-			}
-			return obj{
-				"id": fmt.Sprintf("arn:%s:servicequotas:%s:%s:%s/%s", s.Partition, s.Region, s.Account, q.Service, code), "arn": fmt.Sprintf("arn:%s:servicequotas:%s:%s:%s/%s", s.Partition, s.Region, s.Account, q.Service, code),
-				"quotaCode": code, "quotaName": q.Name, "serviceName": q.ServiceName, "value": s.Quotas[code], "defaultValue": world.DefaultQuotas[code],
-				"adjustable": true, "globalQuota": false, "usageMetrics": []any{},
-			}, nil
-		}
-		return nil, fmt.Errorf("NoSuchResourceException: quota %s%s of service %s (if AWS has it, add it to sandbox/world/quotas.go)",
-			str(in, "quotaCode"), str(in, "quotaName"), str(in, "serviceCode"))
-	}}
+			return nil, fmt.Errorf("NoSuchResourceException: quota %s%s of service %s (if AWS has it, add it to "+
+				"sandbox/world/quotas.go)",
+				str(in, "quotaCode"), str(in, "quotaName"), str(in, "serviceCode"))
+		}}
 	answers["aws:ssm/getParameter:getParameter"] = answer{"ssm:GetParameter", getParameter}
 	answers["aws:sqs/getQueue:getQueue"] = answer{"sqs:GetQueueUrl", func(s *world.State, in obj) (obj, error) {
 		r := queueNamed(s, str(in, "name"))

@@ -10,44 +10,48 @@ import (
 )
 
 func init() {
-	answers["aws:ec2/getInstanceType:getInstanceType"] = answer{"ec2:DescribeInstanceTypes", func(s *world.State, in obj) (obj, error) {
-		name := str(in, "instanceType")
-		t, known := world.Types[name]
-		if !known {
-			return nil, fmt.Errorf("InvalidInstanceType: The following supplied instance types do not exist: [%s] (if AWS has it, add it to sandbox/world/types.go)",
-				name)
-		}
-		return describeType(name, t), nil
-	}}
-	answers["aws:ec2/getInstanceTypes:getInstanceTypes"] = answer{"ec2:DescribeInstanceTypes", func(s *world.State, in obj) (obj, error) {
-		var found []string
-		for name, t := range world.Types {
-			fits, err := matches(in, func(filter string) ([]string, bool) {
-				switch filter {
-				case "instance-type":
-					return []string{name}, true
-				case "processor-info.supported-architecture":
-					return []string{t.Arch}, true
-				case "current-generation", "supported-usage-class":
-					return []string{"true", "on-demand", "spot"}, true
-				case "vcpu-info.default-vcpus":
-					return []string{fmt.Sprint(t.VCPUs)}, true
-				case "memory-info.size-in-mib":
-					return []string{fmt.Sprint(t.MemoryMiB)}, true
+	answers["aws:ec2/getInstanceType:getInstanceType"] = answer{"ec2:DescribeInstanceTypes",
+		func(s *world.State, in obj) (obj, error) {
+			name := str(in, "instanceType")
+			t, known := world.Types[name]
+			if !known {
+				return nil, fmt.Errorf("InvalidInstanceType: The following supplied instance types do not exist: "+
+					"[%s] (if AWS has it, add it to sandbox/world/types.go)",
+					name)
+			}
+			return describeType(name, t), nil
+		}}
+	answers["aws:ec2/getInstanceTypes:getInstanceTypes"] = answer{"ec2:DescribeInstanceTypes",
+		func(s *world.State, in obj) (obj, error) {
+			var found []string
+			for name, t := range world.Types {
+				fits, err := matches(in, func(filter string) ([]string, bool) {
+					switch filter {
+					case "instance-type":
+						return []string{name}, true
+					case "processor-info.supported-architecture":
+						return []string{t.Arch}, true
+					case "current-generation", "supported-usage-class":
+						return []string{"true", "on-demand", "spot"}, true
+					case "vcpu-info.default-vcpus":
+						return []string{fmt.Sprint(t.VCPUs)}, true
+					case "memory-info.size-in-mib":
+						return []string{fmt.Sprint(t.MemoryMiB)}, true
+					}
+					return nil, false
+				})
+				if err != nil {
+					return nil, err
 				}
-				return nil, false
-			})
-			if err != nil {
-				return nil, err
+				if fits && slices.ContainsFunc(s.Zones(), func(z world.Zone) bool { return s.Offered(name, z.Name) }) {
+					found = append(found, name)
+				}
 			}
-			if fits && slices.ContainsFunc(s.Zones(), func(z world.Zone) bool { return s.Offered(name, z.Name) }) {
-				found = append(found, name)
-			}
-		}
-		slices.Sort(found)
-		return obj{"id": s.Region, "instanceTypes": found}, nil
-	}}
-	answers["aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings"] = answer{"ec2:DescribeInstanceTypeOfferings", getOfferings}
+			slices.Sort(found)
+			return obj{"id": s.Region, "instanceTypes": found}, nil
+		}}
+	answers["aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings"] = answer{"ec2:DescribeInstanceTypeOfferings",
+		getOfferings}
 	answers["aws:ec2/getInstances:getInstances"] = answer{"ec2:DescribeInstances", getInstances}
 	answers["aws:ec2/getInstance:getInstance"] = answer{"ec2:DescribeInstances", getInstance}
 	answers["aws:ec2/getSubnet:getSubnet"] = answer{"ec2:DescribeSubnets", func(s *world.State, in obj) (obj, error) {
@@ -76,7 +80,8 @@ func init() {
 	answers["aws:ec2/getVpc:getVpc"] = answer{"ec2:DescribeVpcs", func(s *world.State, in obj) (obj, error) {
 		var found []*world.Resource
 		for _, r := range s.OfType(tVpc) {
-			if id := str(in, "id"); (id == "" || id == r.ID) && hasTags(stringMap(r.Outputs["tagsAll"]), in["tags"]) && (!has(in, "cidrBlock") || in["cidrBlock"] == r.Outputs["cidrBlock"]) {
+			if id := str(in, "id"); (id == "" || id == r.ID) && hasTags(stringMap(r.Outputs["tagsAll"]), in["tags"]) &&
+				(!has(in, "cidrBlock") || in["cidrBlock"] == r.Outputs["cidrBlock"]) {
 				found = append(found, r)
 			}
 		}
@@ -88,47 +93,67 @@ func init() {
 		delete(out, "tagsAll")
 		return out, nil
 	}}
-	answers["aws:ec2/getLaunchTemplate:getLaunchTemplate"] = answer{"ec2:DescribeLaunchTemplates", func(s *world.State, in obj) (obj, error) {
-		for _, r := range s.OfType(tLaunchTemplate) {
-			if r.ID == str(in, "id") || r.Outputs["name"] == in["name"] && has(in, "name") {
-				out := clone(r.Outputs)
-				out["id"], out["tags"] = r.ID, tagsOrEmpty(r.Outputs)
-				delete(out, "tagsAll")
-				for k, answered := range templateLists {
-					if v, given := out[k]; given {
-						delete(out, k)
-						out[answered] = []any{v}
+	answers["aws:ec2/getLaunchTemplate:getLaunchTemplate"] = answer{"ec2:DescribeLaunchTemplates",
+		func(s *world.State, in obj) (obj, error) {
+			for _, r := range s.OfType(tLaunchTemplate) {
+				if r.ID == str(in, "id") || r.Outputs["name"] == in["name"] && has(in, "name") {
+					out := clone(r.Outputs)
+					out["id"], out["tags"] = r.ID, tagsOrEmpty(r.Outputs)
+					delete(out, "tagsAll")
+					for k, answered := range templateLists {
+						if v, given := out[k]; given {
+							delete(out, k)
+							out[answered] = []any{v}
+						}
 					}
+					return out, nil
 				}
-				return out, nil
 			}
-		}
-		return nil, fmt.Errorf("InvalidLaunchTemplateId.NotFound: reading EC2 Launch Template: couldn't find resource")
-	}}
-	answers["aws:autoscaling/getGroup:getGroup"] = answer{"autoscaling:DescribeAutoScalingGroups", func(s *world.State, in obj) (obj, error) {
-		g := s.Groups[str(in, "name")]
-		if g == nil {
-			return nil, fmt.Errorf("ValidationError: reading Auto Scaling Group (%s): couldn't find resource", str(in, "name"))
-		}
-		tags, zones := []any{}, []string{}
-		for _, k := range sorted(plain(g.Tags).(obj)) {
-			tags = append(tags, obj{"key": k, "value": g.Tags[k], "propagateAtLaunch": true})
-		}
-		for _, subnet := range g.Subnets {
-			zones = append(zones, str(s.Get(tSubnet, subnet).Outputs, "availabilityZone"))
-		}
-		return obj{
-			"id": g.Name, "arn": fmt.Sprintf("arn:%s:autoscaling:%s:%s:autoScalingGroup:sandbox:autoScalingGroupName/%s", s.Partition, s.Region, s.Account, g.Name),
-			"minSize": g.Min, "maxSize": g.Max, "desiredCapacity": g.Desired, "tags": tags, "availabilityZones": zones, "vpcZoneIdentifier": strings.Join(g.Subnets, ","),
-			"status": "", "desiredCapacityType": "", "healthCheckType": "EC2",
-		}, nil
-	}}
+			return nil, fmt.Errorf("InvalidLaunchTemplateId.NotFound: reading EC2 Launch Template: couldn't find " +
+				"resource")
+		}}
+	answers["aws:autoscaling/getGroup:getGroup"] = answer{"autoscaling:DescribeAutoScalingGroups",
+		func(s *world.State, in obj) (obj, error) {
+			g := s.Groups[str(in, "name")]
+			if g == nil {
+				return nil, fmt.Errorf("ValidationError: reading Auto Scaling Group (%s): couldn't find resource",
+					str(in, "name"))
+			}
+			tags, zones := []any{}, []string{}
+			for _, k := range sorted(plain(g.Tags).(obj)) {
+				tags = append(tags, obj{"key": k, "value": g.Tags[k], "propagateAtLaunch": true})
+			}
+			for _, subnet := range g.Subnets {
+				zones = append(zones, str(s.Get(tSubnet, subnet).Outputs, "availabilityZone"))
+			}
+			return obj{
+				"id": g.Name,
+				"arn": fmt.Sprintf(
+					"arn:%s:autoscaling:%s:%s:autoScalingGroup:sandbox:autoScalingGroupName/%s", s.Partition, s.Region,
+					s.Account, g.Name),
+				"minSize":             g.Min,
+				"maxSize":             g.Max,
+				"desiredCapacity":     g.Desired,
+				"tags":                tags,
+				"availabilityZones":   zones,
+				"vpcZoneIdentifier":   strings.Join(g.Subnets, ","),
+				"status":              "",
+				"desiredCapacityType": "",
+				"healthCheckType":     "EC2",
+			}, nil
+		}}
 }
 
-// templateLists are the single blocks of a launch template that the data source gives back as lists, with the name it gives them.
+// templateLists are the single blocks of a launch template that the data source gives back as lists, with the name it
+// gives them.
 var templateLists = map[string]string{
-	"metadataOptions": "metadataOptions", "instanceMarketOptions": "instanceMarketOptions", "cpuOptions": "cpuOptions", "enclaveOptions": "enclaveOptions",
-	"monitoring": "monitorings", "placement": "placements", "iamInstanceProfile": "iamInstanceProfiles",
+	"metadataOptions":                  "metadataOptions",
+	"instanceMarketOptions":            "instanceMarketOptions",
+	"cpuOptions":                       "cpuOptions",
+	"enclaveOptions":                   "enclaveOptions",
+	"monitoring":                       "monitorings",
+	"placement":                        "placements",
+	"iamInstanceProfile":               "iamInstanceProfiles",
 	"capacityReservationSpecification": "capacityReservationSpecifications",
 }
 
@@ -141,13 +166,36 @@ func noOne(what string, n int) string {
 
 func describeType(name string, t world.InstanceType) obj {
 	out := obj{
-		"id": name, "instanceType": name, "defaultVcpus": t.VCPUs, "memorySize": t.MemoryMiB, "bareMetal": false, "currentGeneration": true,
-		"supportedArchitectures": []string{t.Arch}, "supportedUsagesClasses": []string{"on-demand", "spot"}, "hypervisor": "nitro",
-		"maximumNetworkInterfaces": t.ENIs, "maximumIpv4AddressesPerInterface": t.IPv4PerENI, "maximumIpv6AddressesPerInterface": t.IPv4PerENI,
-		"maximumNetworkCards": 1, "instanceStorageSupported": t.DiskGB > 0, "totalInstanceStorage": t.DiskGB, "efaSupported": t.EFA > 0, "efaMaximumInterfaces": t.EFA,
-		"burstablePerformanceSupported": name[0] == 't', "ebsEncryptionSupport": "supported", "ebsNvmeSupport": "required", "ebsOptimizedSupport": "default",
-		"ipv6Supported": true, "enaSupport": "required", "supportedRootDeviceTypes": []string{"ebs"}, "supportedVirtualizationTypes": []string{"hvm"},
-		"defaultCores": t.VCPUs / 2, "defaultThreadsPerCore": 2, "gpuses": []any{}, "totalGpuMemory": 0, "instanceDisks": []any{},
+		"id":                               name,
+		"instanceType":                     name,
+		"defaultVcpus":                     t.VCPUs,
+		"memorySize":                       t.MemoryMiB,
+		"bareMetal":                        false,
+		"currentGeneration":                true,
+		"supportedArchitectures":           []string{t.Arch},
+		"supportedUsagesClasses":           []string{"on-demand", "spot"},
+		"hypervisor":                       "nitro",
+		"maximumNetworkInterfaces":         t.ENIs,
+		"maximumIpv4AddressesPerInterface": t.IPv4PerENI,
+		"maximumIpv6AddressesPerInterface": t.IPv4PerENI,
+		"maximumNetworkCards":              1,
+		"instanceStorageSupported":         t.DiskGB > 0,
+		"totalInstanceStorage":             t.DiskGB,
+		"efaSupported":                     t.EFA > 0,
+		"efaMaximumInterfaces":             t.EFA,
+		"burstablePerformanceSupported":    name[0] == 't',
+		"ebsEncryptionSupport":             "supported",
+		"ebsNvmeSupport":                   "required",
+		"ebsOptimizedSupport":              "default",
+		"ipv6Supported":                    true,
+		"enaSupport":                       "required",
+		"supportedRootDeviceTypes":         []string{"ebs"},
+		"supportedVirtualizationTypes":     []string{"hvm"},
+		"defaultCores":                     t.VCPUs / 2,
+		"defaultThreadsPerCore":            2,
+		"gpuses":                           []any{},
+		"totalGpuMemory":                   0,
+		"instanceDisks":                    []any{},
 	}
 	if t.Arch == "arm64" {
 		out["defaultCores"], out["defaultThreadsPerCore"] = t.VCPUs, 1
@@ -156,7 +204,12 @@ func describeType(name string, t world.InstanceType) obj {
 		out["instanceDisks"] = []any{obj{"count": 1, "size": t.DiskGB, "type": "ssd"}}
 	}
 	if t.HasGPU() {
-		out["gpuses"] = []any{obj{"count": t.GPUs, "manufacturer": t.GPUMaker, "name": t.GPUName, "memorySize": t.GPUMemory}}
+		out["gpuses"] = []any{obj{
+			"count":        t.GPUs,
+			"manufacturer": t.GPUMaker,
+			"name":         t.GPUName,
+			"memorySize":   t.GPUMemory,
+		}}
 		out["totalGpuMemory"] = max(t.GPUs, 1) * t.GPUMemory
 	}
 	return out
@@ -168,13 +221,18 @@ func getOfferings(s *world.State, in obj) (obj, error) {
 		by = "region"
 	}
 	if !member("region availability-zone availability-zone-id", by) {
-		return nil, fmt.Errorf("InvalidParameterValue: expected locationType to be one of [region availability-zone availability-zone-id], got %s",
+		return nil, fmt.Errorf("InvalidParameterValue: expected locationType to be one of [region availability-zone "+
+			"availability-zone-id], got %s",
 			by)
 	}
 	var types, locations, kinds []string
 	for name := range world.Types {
 		for _, z := range s.Zones() {
-			location := map[string]string{"region": s.Region, "availability-zone": z.Name, "availability-zone-id": z.ID}[by]
+			location := map[string]string{
+				"region":               s.Region,
+				"availability-zone":    z.Name,
+				"availability-zone-id": z.ID,
+			}[by]
 			fits, err := matches(in, func(filter string) ([]string, bool) {
 				switch filter {
 				case "instance-type":
@@ -199,7 +257,12 @@ func getOfferings(s *world.State, in obj) (obj, error) {
 		name, location, _ := strings.Cut(pair, " ")
 		names, locations, kinds = append(names, name), append(locations, location), append(kinds, by)
 	}
-	return obj{"id": s.Region, "instanceTypes": names, "locations": append([]string{}, locations...), "locationTypes": append([]string{}, kinds...)}, nil
+	return obj{
+		"id":            s.Region,
+		"instanceTypes": names,
+		"locations":     append([]string{}, locations...),
+		"locationTypes": append([]string{}, kinds...),
+	}, nil
 }
 
 func instanceFields(s *world.State, i *world.Instance) func(string) ([]string, bool) {
@@ -255,12 +318,22 @@ func getInstances(s *world.State, in obj) (obj, error) {
 	if _, err := matches(in, instanceFields(s, &world.Instance{})); err != nil {
 		return nil, err // an unknown filter is told even when nothing runs
 	}
-	return obj{"id": s.Region, "ids": ids, "privateIps": addresses, "publicIps": []string{}, "ipv6Addresses": []string{}, "instanceStateNames": states}, nil
+	return obj{
+		"id":                 s.Region,
+		"ids":                ids,
+		"privateIps":         addresses,
+		"publicIps":          []string{},
+		"ipv6Addresses":      []string{},
+		"instanceStateNames": states,
+	}, nil
 }
 
 func getInstance(s *world.State, in obj) (obj, error) {
 	var found []*world.Instance
-	for _, i := range s.SortedInstances(func(i *world.Instance) bool { return i.Running() && hasTags(i.Tags, in["instanceTags"]) }) {
+	for _, i := range s.SortedInstances(func(i *world.Instance) bool {
+		return i.Running() &&
+			hasTags(i.Tags, in["instanceTags"])
+	}) {
 		fits, err := matches(in, instanceFields(s, i))
 		if err != nil {
 			return nil, err
@@ -274,9 +347,19 @@ func getInstance(s *world.State, in obj) (obj, error) {
 	}
 	i := found[0]
 	return obj{
-		"id": i.ID, "instanceId": i.ID, "arn": fmt.Sprintf("arn:%s:ec2:%s:%s:instance/%s", s.Partition, s.Region, s.Account, i.ID), "instanceType": i.Type,
-		"availabilityZone": i.Zone, "subnetId": i.Subnet, "instanceState": i.State, "tags": i.Tags, "vpcSecurityGroupIds": i.SecurityGroups, "privateIp": s.PrivateIP(i),
-		"launchTime": i.Launched.Format(time.RFC3339), "tenancy": "default", "monitoring": false,
+		"id":                  i.ID,
+		"instanceId":          i.ID,
+		"arn":                 fmt.Sprintf("arn:%s:ec2:%s:%s:instance/%s", s.Partition, s.Region, s.Account, i.ID),
+		"instanceType":        i.Type,
+		"availabilityZone":    i.Zone,
+		"subnetId":            i.Subnet,
+		"instanceState":       i.State,
+		"tags":                i.Tags,
+		"vpcSecurityGroupIds": i.SecurityGroups,
+		"privateIp":           s.PrivateIP(i),
+		"launchTime":          i.Launched.Format(time.RFC3339),
+		"tenancy":             "default",
+		"monitoring":          false,
 	}, nil
 }
 

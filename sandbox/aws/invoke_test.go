@@ -53,7 +53,10 @@ func TestTheProvidersRegionMovesAnEmptyAccountOnly(t *testing.T) {
 	if f := a.b.CheckConfig(toProperties(obj{"region": "mars-1"})); len(f) != 1 {
 		t.Errorf("an unknown region passes: %v", f)
 	}
-	d := a.b.DiffConfig(toProperties(obj{"region": "us-west-2", "skipMetadataApiCheck": "false"}), toProperties(obj{"region": "eu-west-1", "skipMetadataApiCheck": "true"}))
+	d := a.b.DiffConfig(toProperties(obj{"region": "us-west-2", "skipMetadataApiCheck": "false"}), toProperties(obj{
+		"region":               "eu-west-1",
+		"skipMetadataApiCheck": "true",
+	}))
 	if !slices.Equal(d.Replaces, []string{"region"}) || len(d.Changed) != 2 {
 		t.Errorf("diff %+v", d)
 	}
@@ -61,8 +64,13 @@ func TestTheProvidersRegionMovesAnEmptyAccountOnly(t *testing.T) {
 
 func TestZones(t *testing.T) {
 	a := newAccount(t)
-	got := a.asks("aws:index/getAvailabilityZones:getAvailabilityZones", obj{"state": "available", "excludeNames": []string{"us-west-2d"}, "filters": []obj{{"name": "opt-in-status", "values": []string{"opt-in-not-required"}}}})
-	if names := texts(list(got, "names")); !slices.Equal(names, []string{"us-west-2a", "us-west-2b", "us-west-2c"}) || len(list(got, "zoneIds")) != 3 {
+	got := a.asks("aws:index/getAvailabilityZones:getAvailabilityZones", obj{
+		"state":        "available",
+		"excludeNames": []string{"us-west-2d"},
+		"filters":      []obj{{"name": "opt-in-status", "values": []string{"opt-in-not-required"}}},
+	})
+	if names := texts(list(got, "names")); !slices.Equal(names, []string{"us-west-2a", "us-west-2b", "us-west-2c"}) ||
+		len(list(got, "zoneIds")) != 3 {
 		t.Errorf("zones %v", got)
 	}
 }
@@ -70,8 +78,14 @@ func TestZones(t *testing.T) {
 func TestInstanceShapes(t *testing.T) {
 	a := newAccount(t)
 	shapes := map[string][5]int{ // vCPUs, MiB, GPUs, interfaces, addresses
-		"g6.xlarge": {4, 16384, 1, 4, 15}, "g6.12xlarge": {48, 196608, 4, 8, 30}, "g6.48xlarge": {192, 786432, 8, 15, 50},
-		"gr6.4xlarge": {16, 131072, 1, 8, 30}, "g6e.xlarge": {4, 32768, 1, 4, 15}, "g6f.large": {2, 8192, 0, 2, 10}, "m6i.large": {2, 8192, 0, 3, 10}, "t3.large": {2, 8192, 0, 3, 12},
+		"g6.xlarge":   {4, 16384, 1, 4, 15},
+		"g6.12xlarge": {48, 196608, 4, 8, 30},
+		"g6.48xlarge": {192, 786432, 8, 15, 50},
+		"gr6.4xlarge": {16, 131072, 1, 8, 30},
+		"g6e.xlarge":  {4, 32768, 1, 4, 15},
+		"g6f.large":   {2, 8192, 0, 2, 10},
+		"m6i.large":   {2, 8192, 0, 3, 10},
+		"t3.large":    {2, 8192, 0, 3, 12},
 	}
 	for name, want := range shapes {
 		got := a.asks("aws:ec2/getInstanceType:getInstanceType", obj{"instanceType": name})
@@ -79,7 +93,8 @@ func TestInstanceShapes(t *testing.T) {
 		for _, n := range at(got, "gpuses.count") {
 			gpus += int(n.(float64))
 		}
-		have := [5]int{num(got, "defaultVcpus"), num(got, "memorySize"), gpus, num(got, "maximumNetworkInterfaces"), num(got, "maximumIpv4AddressesPerInterface")}
+		have := [5]int{num(got, "defaultVcpus"), num(got, "memorySize"), gpus, num(got, "maximumNetworkInterfaces"),
+			num(got, "maximumIpv4AddressesPerInterface")}
 		if have != want {
 			t.Errorf("%s: %v, want %v", name, have, want)
 		}
@@ -89,12 +104,16 @@ func TestInstanceShapes(t *testing.T) {
 		t.Errorf("g6.12xlarge: %v, %d MiB", got, num(l4, "totalGpuMemory"))
 	}
 	// Field fault BR-27: a fractional type has a GPU entry and no whole GPU.
-	if got := a.asks("aws:ec2/getInstanceType:getInstanceType", obj{"instanceType": "g6f.large"}); len(list(got, "gpuses")) != 1 {
+	if got := a.asks("aws:ec2/getInstanceType:getInstanceType",
+		obj{"instanceType": "g6f.large"}); len(list(got, "gpuses")) != 1 {
 		t.Errorf("g6f.large: %v", got["gpuses"])
 	}
 	_, err := a.ask("aws:ec2/getInstanceType:getInstanceType", obj{"instanceType": "g6.huge"})
 	wantError(t, err, "InvalidInstanceType", "g6.huge")
-	found := a.asks("aws:ec2/getInstanceTypes:getInstanceTypes", obj{"filters": []obj{{"name": "instance-type", "values": []string{"g6.*"}}}})
+	found := a.asks("aws:ec2/getInstanceTypes:getInstanceTypes", obj{"filters": []obj{{
+		"name":   "instance-type",
+		"values": []string{"g6.*"},
+	}}})
 	if names := texts(list(found, "instanceTypes")); len(names) != 8 || names[0] != "g6.12xlarge" {
 		t.Errorf("types %v", names)
 	}
@@ -103,7 +122,10 @@ func TestInstanceShapes(t *testing.T) {
 func TestOfferings(t *testing.T) {
 	a := newAccount(t)
 	ask := func(types ...string) []string {
-		got := a.asks("aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings", obj{"locationType": "availability-zone", "filters": []obj{{"name": "instance-type", "values": types}}})
+		got := a.asks("aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings", obj{
+			"locationType": "availability-zone",
+			"filters":      []obj{{"name": "instance-type", "values": types}},
+		})
 		return texts(list(got, "locations"))
 	}
 	if got := ask("g6.xlarge"); !slices.Equal(got, []string{"us-west-2a", "us-west-2b", "us-west-2c"}) {
@@ -128,8 +150,21 @@ func TestInstancesAreFoundByTagStateZoneAndLifecycle(t *testing.T) {
 	a.act(func(s *world.State) error {
 		s.LinkRole(world.SpotRole)
 		for _, p := range []world.NodePool{
-			{Cluster: "c", Name: "one", InstanceTypes: []string{"g6.xlarge"}, Subnets: []string{n.a.id}, Spot: true, Tags: map[string]string{"headroom/pool": "one"}},
-			{Cluster: "c", Name: "two", InstanceTypes: []string{"g6.xlarge"}, Subnets: []string{n.b.id}, Tags: map[string]string{"headroom/pool": "two"}},
+			{
+				Cluster:       "c",
+				Name:          "one",
+				InstanceTypes: []string{"g6.xlarge"},
+				Subnets:       []string{n.a.id},
+				Spot:          true,
+				Tags:          map[string]string{"headroom/pool": "one"},
+			},
+			{
+				Cluster:       "c",
+				Name:          "two",
+				InstanceTypes: []string{"g6.xlarge"},
+				Subnets:       []string{n.b.id},
+				Tags:          map[string]string{"headroom/pool": "two"},
+			},
 		} {
 			if _, err := s.ScaleNodePool(p, 2); err != nil {
 				return err
@@ -188,7 +223,10 @@ func TestSubnetsAndTheirFreeAddresses(t *testing.T) {
 	if got := free(); got != 91 {
 		t.Errorf("%d free addresses after 4000 were taken", got)
 	}
-	if got := a.asks("aws:ec2/getSubnets:getSubnets", obj{"filters": []obj{{"name": "vpc-id", "values": []string{n.vpc.id}}}, "tags": obj{"tier": "private"}}); len(list(got, "ids")) != 2 {
+	if got := a.asks("aws:ec2/getSubnets:getSubnets", obj{
+		"filters": []obj{{"name": "vpc-id", "values": []string{n.vpc.id}}},
+		"tags":    obj{"tier": "private"},
+	}); len(list(got, "ids")) != 2 {
 		t.Errorf("subnets %v", got)
 	}
 	_, err := a.ask("aws:ec2/getSubnet:getSubnet", obj{"id": "subnet-none"})
@@ -217,19 +255,22 @@ func TestLiveClusterAndGroups(t *testing.T) {
 	}
 	p := a.platform()
 	got := a.asks("aws:eks/getCluster:getCluster", obj{"name": p.cluster.id})
-	if got["version"] != "1.36" || len(at(got, "identities.oidcs.issuer")) != 1 || str(got, "vpcConfig.vpcId") != p.vpc.id || at(got, "upgradePolicies.supportType")[0] != "STANDARD" {
+	if got["version"] != "1.36" || len(at(got, "identities.oidcs.issuer")) != 1 ||
+		str(got, "vpcConfig.vpcId") != p.vpc.id || at(got, "upgradePolicies.supportType")[0] != "STANDARD" {
 		t.Errorf("cluster %v", got)
 	}
 	lt := a.create(tLaunchTemplate, "gpu", templateInputs("gpu-l4"))
 	a.create(tNodeGroup, "gpu", groupInputs(p, lt, 0, 0, 4))
-	if names := texts(list(a.asks("aws:eks/getNodeGroups:getNodeGroups", obj{"clusterName": p.cluster.id}), "names")); !slices.Equal(names, []string{"gpu-l4"}) {
+	if names := texts(list(a.asks("aws:eks/getNodeGroups:getNodeGroups", obj{"clusterName": p.cluster.id}),
+		"names")); !slices.Equal(names, []string{"gpu-l4"}) {
 		t.Errorf("groups %v", names)
 	}
 	group := a.asks("aws:eks/getNodeGroup:getNodeGroup", obj{"clusterName": p.cluster.id, "nodeGroupName": "gpu-l4"})
 	if at(group, "launchTemplates.name")[0] != lt.out["name"] || str(group, "releaseVersion") != "1.36.3-20260911" {
 		t.Errorf("group %v", group)
 	}
-	if names := texts(list(a.asks("aws:eks/getClusters:getClusters", obj{}), "names")); !slices.Equal(names, []string{p.cluster.id}) {
+	if names := texts(list(a.asks("aws:eks/getClusters:getClusters", obj{}), "names")); !slices.Equal(names,
+		[]string{p.cluster.id}) {
 		t.Errorf("clusters %v", names)
 	}
 	found := a.asks("aws:ec2/getLaunchTemplate:getLaunchTemplate", obj{"id": lt.id})
@@ -244,9 +285,18 @@ func TestLiveClusterAndGroups(t *testing.T) {
 func TestPinsThatExist(t *testing.T) {
 	a := newAccount(t)
 	addon := func(name, kubernetes string, recent bool) string {
-		return str(a.asks("aws:eks/getAddonVersion:getAddonVersion", obj{"addonName": name, "kubernetesVersion": kubernetes, "mostRecent": recent}), "version")
+		return str(a.asks("aws:eks/getAddonVersion:getAddonVersion", obj{
+			"addonName":         name,
+			"kubernetesVersion": kubernetes,
+			"mostRecent":        recent,
+		}), "version")
 	}
-	for name, want := range map[string]string{"vpc-cni": "v1.22.3-eksbuild.1", "coredns": "v1.14.3-eksbuild.3", "kube-proxy": "v1.36.0-eksbuild.9", "aws-ebs-csi-driver": "v1.62.0-eksbuild.1"} {
+	for name, want := range map[string]string{
+		"vpc-cni":            "v1.22.3-eksbuild.1",
+		"coredns":            "v1.14.3-eksbuild.3",
+		"kube-proxy":         "v1.36.0-eksbuild.9",
+		"aws-ebs-csi-driver": "v1.62.0-eksbuild.1",
+	} {
 		if got := addon(name, "1.36", true); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
@@ -259,17 +309,20 @@ func TestPinsThatExist(t *testing.T) {
 	_, err := a.ask("aws:eks/getAddonVersion:getAddonVersion", obj{"addonName": "coredns", "kubernetesVersion": "1.37"})
 	wantError(t, err, "InvalidParameterException", "1.37")
 	parameter := func(rest string) (string, error) {
-		got, err := a.ask("aws:ssm/getParameter:getParameter", obj{"name": "/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/" + rest})
+		got, err := a.ask("aws:ssm/getParameter:getParameter",
+			obj{"name": "/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/" + rest})
 		return str(got, "value"), err
 	}
 	if got, err := parameter("x86_64/nvidia/recommended/release_version"); got != "1.36.3-20260911" || err != nil {
 		t.Errorf("recommended %q, %v", got, err)
 	}
 	image, err := parameter("x86_64/nvidia/amazon-eks-node-al2023-x86_64-nvidia-1.36-v20260911/image_id")
-	if recommended, _ := parameter("x86_64/nvidia/recommended/image_id"); err != nil || !strings.HasPrefix(image, "ami-") || image != recommended {
+	if recommended, _ := parameter("x86_64/nvidia/recommended/image_id"); err != nil ||
+		!strings.HasPrefix(image, "ami-") || image != recommended {
 		t.Errorf("pinned image %q, recommended %q, %v", image, recommended, err)
 	}
-	for _, missing := range []string{"x86_64/nvidia/amazon-eks-node-al2023-x86_64-nvidia-1.36-v20260101/image_id", "x86_64/gpu/recommended/image_id", "riscv/standard/recommended/image_id"} {
+	for _, missing := range []string{"x86_64/nvidia/amazon-eks-node-al2023-x86_64-nvidia-1.36-v20260101/image_id",
+		"x86_64/gpu/recommended/image_id", "riscv/standard/recommended/image_id"} {
 		_, err := parameter(missing)
 		wantError(t, err, "ParameterNotFound")
 	}
@@ -278,7 +331,10 @@ func TestPinsThatExist(t *testing.T) {
 func TestQuotasAreLive(t *testing.T) {
 	a := newAccount(t)
 	ask := func() float64 {
-		v, _ := a.asks("aws:servicequotas/getServiceQuota:getServiceQuota", obj{"serviceCode": "ec2", "quotaCode": world.QuotaGOnDemand})["value"].(float64)
+		v, _ := a.asks("aws:servicequotas/getServiceQuota:getServiceQuota", obj{
+			"serviceCode": "ec2",
+			"quotaCode":   world.QuotaGOnDemand,
+		})["value"].(float64)
 		return v
 	}
 	if got := ask(); got != 64 {
@@ -288,7 +344,8 @@ func TestQuotasAreLive(t *testing.T) {
 	if got := ask(); got != 12 {
 		t.Errorf("quota %g after it was set to 12", got)
 	}
-	_, err := a.ask("aws:servicequotas/getServiceQuota:getServiceQuota", obj{"serviceCode": "ec2", "quotaCode": "L-NONE"})
+	_, err := a.ask("aws:servicequotas/getServiceQuota:getServiceQuota",
+		obj{"serviceCode": "ec2", "quotaCode": "L-NONE"})
 	wantError(t, err, "NoSuchResourceException")
 }
 

@@ -9,18 +9,36 @@ import (
 
 func init() {
 	register(tLaunchTemplate, row{
-		create: "ec2:CreateLaunchTemplate", read: "ec2:DescribeLaunchTemplates ec2:DescribeLaunchTemplateVersions",
-		update: "ec2:CreateLaunchTemplateVersion", delete: "ec2:DeleteLaunchTemplate",
-		inputs: "blockDeviceMappings capacityReservationSpecification cpuOptions creditSpecification defaultVersion description disableApiStop disableApiTermination ebsOptimized enclaveOptions hibernationOptions " +
-			"iamInstanceProfile imageId instanceInitiatedShutdownBehavior instanceMarketOptions instanceRequirements instanceType keyName licenseSpecifications maintenanceOptions metadataOptions monitoring name namePrefix " +
-			"networkInterfaces placement privateDnsNameOptions securityGroupNames tagSpecifications updateDefaultVersion userData vpcSecurityGroupIds",
-		replaces: "name namePrefix", lists: "blockDeviceMappings tagSpecifications networkInterfaces",
-		name: naming{property: "name", prefix: "namePrefix", auto: true, min: 3, max: 125, pattern: regexp.MustCompile(`^[a-zA-Z0-9().\-/_]+$`), says: "letters, digits and ().-/_"},
+		create: "ec2:CreateLaunchTemplate",
+		read:   "ec2:DescribeLaunchTemplates ec2:DescribeLaunchTemplateVersions",
+		update: "ec2:CreateLaunchTemplateVersion",
+		delete: "ec2:DeleteLaunchTemplate",
+		inputs: "blockDeviceMappings capacityReservationSpecification cpuOptions creditSpecification defaultVersion " +
+			"description disableApiStop disableApiTermination ebsOptimized enclaveOptions hibernationOptions " +
+			"iamInstanceProfile imageId instanceInitiatedShutdownBehavior instanceMarketOptions instanceRequirements " +
+			"instanceType keyName licenseSpecifications maintenanceOptions metadataOptions monitoring name namePrefix " +
+			"networkInterfaces placement privateDnsNameOptions securityGroupNames tagSpecifications " +
+			"updateDefaultVersion userData vpcSecurityGroupIds",
+		replaces: "name namePrefix",
+		lists:    "blockDeviceMappings tagSpecifications networkInterfaces",
+		name: naming{
+			property: "name",
+			prefix:   "namePrefix",
+			auto:     true,
+			min:      3,
+			max:      125,
+			pattern:  regexp.MustCompile(`^[a-zA-Z0-9().\-/_]+$`),
+			says:     "letters, digits and ().-/_",
+		},
 		enums: map[string]string{
-			"metadataOptions.httpEndpoint": "enabled disabled", "metadataOptions.httpTokens": "optional required",
-			"metadataOptions.instanceMetadataTags": "enabled disabled", "metadataOptions.httpProtocolIpv6": "enabled disabled",
-			"blockDeviceMappings.ebs.volumeType": "standard io1 io2 gp2 gp3 sc1 st1", "instanceMarketOptions.marketType": "spot capacity-block",
-			"tagSpecifications.resourceType":    "instance volume network-interface spot-instances-request elastic-gpu",
+			"metadataOptions.httpEndpoint":         "enabled disabled",
+			"metadataOptions.httpTokens":           "optional required",
+			"metadataOptions.instanceMetadataTags": "enabled disabled",
+			"metadataOptions.httpProtocolIpv6":     "enabled disabled",
+			"blockDeviceMappings.ebs.volumeType":   "standard io1 io2 gp2 gp3 sc1 st1",
+			"instanceMarketOptions.marketType":     "spot capacity-block",
+			"tagSpecifications.resourceType": "instance volume network-interface spot-instances-request " +
+				"elastic-gpu",
 			"instanceInitiatedShutdownBehavior": "stop terminate",
 		},
 		ranges: map[string][2]int{
@@ -31,11 +49,15 @@ func init() {
 			{path: "vpcSecurityGroupIds", typ: tSecurityGroup, gone: groupGone, onGone: dangles},
 			{path: "networkInterfaces.securityGroups", typ: tSecurityGroup, gone: groupGone, onGone: dangles},
 		},
-		id: "lt-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:launch-template/{id}", tagged: true, changes: "latestVersion",
-		check: checkLaunchTemplate,
+		id:      "lt-{hex}",
+		arn:     "arn:{partition}:ec2:{region}:{account}:launch-template/{id}",
+		tagged:  true,
+		changes: "latestVersion",
+		check:   checkLaunchTemplate,
 		onCreate: func(c *call) error {
 			if c.s.Find(tLaunchTemplate, "name", c.out["name"]) != nil {
-				return fmt.Errorf("InvalidLaunchTemplateName.AlreadyExistsException: Launch template name already in use.")
+				return fmt.Errorf("InvalidLaunchTemplateName.AlreadyExistsException: Launch template name already in " +
+					"use.")
 			}
 			c.set("latestVersion", 1)
 			c.set("defaultVersion", 1)
@@ -59,8 +81,15 @@ func init() {
 		},
 	})
 	register("aws:ec2/tag:Tag", row{
-		create: "ec2:CreateTags", read: "ec2:DescribeTags", update: "ec2:CreateTags", delete: "ec2:DeleteTags",
-		inputs: "key resourceId value", required: "key resourceId value", replaces: "key resourceId", id: "{resourceId},{key}", upsert: true,
+		create:   "ec2:CreateTags",
+		read:     "ec2:DescribeTags",
+		update:   "ec2:CreateTags",
+		delete:   "ec2:DeleteTags",
+		inputs:   "key resourceId value",
+		required: "key resourceId value",
+		replaces: "key resourceId",
+		id:       "{resourceId},{key}",
+		upsert:   true,
 		refs: []ref{
 			{path: "resourceId", typ: tSubnet, onGone: cascades}, {path: "resourceId", typ: tVpc, onGone: cascades},
 			{path: "resourceId", typ: tSecurityGroup, onGone: cascades},
@@ -81,7 +110,8 @@ func init() {
 	})
 }
 
-// tagOther sets or removes a tag of the resource that a tag resource names. Its inputs do not change: the tag is not theirs.
+// tagOther sets or removes a tag of the resource that a tag resource names. Its inputs do not change: the tag is not
+// theirs.
 func tagOther(c *call, value any) error {
 	for _, key := range c.res.Refs {
 		target := c.s.Resources[key]
@@ -109,7 +139,8 @@ func checkLaunchTemplate(in obj, fail func(string, string)) {
 		if err != nil {
 			fail("userData", "InvalidUserData.Malformed: Invalid BASE64 encoding of user data.")
 		} else if len(raw) > maxUserData {
-			fail("userData", fmt.Sprintf("InvalidParameterValue: User data is limited to %d bytes, this is %d", maxUserData, len(raw)))
+			fail("userData", fmt.Sprintf("InvalidParameterValue: User data is limited to %d bytes, this is %d",
+				maxUserData, len(raw)))
 		}
 	}
 	if has(in, "instanceType") && has(in, "instanceRequirements") {
@@ -126,7 +157,8 @@ func checkLaunchTemplate(in obj, fail func(string, string)) {
 		for _, k := range words("encrypted deleteOnTermination") { // the bridged provider takes these as text
 			if s, isText := one(mapping, "ebs."+k).(string); isText {
 				if _, err := strconv.ParseBool(s); err != nil {
-					fail(fmt.Sprintf("blockDeviceMappings[%d].ebs.%s", i, k), fmt.Sprintf("expected true or false, got %q", s))
+					fail(fmt.Sprintf("blockDeviceMappings[%d].ebs.%s", i, k),
+						fmt.Sprintf("expected true or false, got %q", s))
 				}
 			}
 		}

@@ -14,7 +14,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// unfinished is the failure of something that exists now and does not work, such as a node group that AWS calls CREATE_FAILED.
+// unfinished is the failure of something that exists now and does not work, such as a node group that AWS calls
+// CREATE_FAILED.
 type unfinished struct{ reason string }
 
 func (u *unfinished) Error() string { return u.reason }
@@ -35,8 +36,8 @@ func initFailed(id string, inputs, outputs resource.PropertyMap, reason string) 
 	})
 }
 
-// foreseen are the outputs of an update in a preview: what is asked for now, and what AWS had filled in without being asked, in nested blocks
-// too, a cluster's own security group in vpcConfig for example.
+// foreseen are the outputs of an update in a preview: what is asked for now, and what AWS had filled in without being
+// asked, in nested blocks too, a cluster's own security group in vpcConfig for example.
 func foreseen(in, oldIn, oldOut obj) obj {
 	out := obj{}
 	for k, v := range oldOut {

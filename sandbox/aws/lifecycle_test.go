@@ -12,7 +12,10 @@ func TestAPlatformComesUpAndGoesDownToAnEmptyAccount(t *testing.T) {
 	p := a.platform()
 	template := a.create(tLaunchTemplate, "gpu", templateInputs("gpu-l4"))
 	group := a.create(tNodeGroup, "gpu", groupInputs(p, template, 0, 2, 4))
-	running := a.asks("aws:ec2/getInstances:getInstances", obj{"instanceTags": obj{"headroom/cluster": "headroom-test", "headroom/pool": "gpu-l4"}})
+	running := a.asks("aws:ec2/getInstances:getInstances", obj{"instanceTags": obj{
+		"headroom/cluster": "headroom-test",
+		"headroom/pool":    "gpu-l4",
+	}})
 	if n := len(list(running, "ids")); n != 2 {
 		t.Errorf("%d instances run with the pool's tags, want 2", n)
 	}
@@ -24,7 +27,8 @@ func TestAPlatformComesUpAndGoesDownToAnEmptyAccount(t *testing.T) {
 func TestOutputsTheProgramReads(t *testing.T) {
 	a := newAccount(t)
 	p := a.platform()
-	for _, k := range []string{"endpoint", "arn", "certificateAuthority.data", "vpcConfig.clusterSecurityGroupId", "vpcConfig.vpcId"} {
+	for _, k := range []string{"endpoint", "arn", "certificateAuthority.data", "vpcConfig.clusterSecurityGroupId",
+		"vpcConfig.vpcId"} {
 		if str(p.cluster.out, k) == "" {
 			t.Errorf("the cluster's output %s is empty", k)
 		}
@@ -33,7 +37,8 @@ func TestOutputsTheProgramReads(t *testing.T) {
 	if len(issuer) != 1 || issuer[0].(string)[:13] != "https://oidc." {
 		t.Errorf("issuer %v", issuer)
 	}
-	group := a.create(tNodeGroup, "gpu", groupInputs(p, a.create(tLaunchTemplate, "gpu", templateInputs("gpu-l4")), 0, 0, 4))
+	group := a.create(tNodeGroup, "gpu", groupInputs(p, a.create(tLaunchTemplate, "gpu", templateInputs("gpu-l4")), 0,
+		0, 4))
 	if asg := at(group.out, "resources.autoscalingGroups.name"); len(asg) != 1 || asg[0] == "" {
 		t.Errorf("autoscaling group %v", asg)
 	}
@@ -51,7 +56,8 @@ func TestThePreviewOfAnUpdateKeepsWhatAWSFilledIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	planned := fromProperties(out)
-	if group := str(planned, "vpcConfig.clusterSecurityGroupId"); group == "" || group != str(p.cluster.out, "vpcConfig.clusterSecurityGroupId") {
+	if group := str(planned, "vpcConfig.clusterSecurityGroupId"); group == "" ||
+		group != str(p.cluster.out, "vpcConfig.clusterSecurityGroupId") {
 		t.Errorf("the cluster's security group becomes %q", group)
 	}
 	if !truth(planned, "vpcConfig.endpointPublicAccess") {
@@ -86,22 +92,32 @@ func TestWhatReplacesAndWhatDoesNot(t *testing.T) {
 		replaces bool
 	}{
 		{"instance types", obj{"instanceTypes": []string{"g6.2xlarge"}}, "instanceTypes[0]", true},
-		{"maximum", obj{"scalingConfig": obj{"minSize": 0, "desiredSize": 1, "maxSize": 6}}, "scalingConfig.maxSize", false},
-		{"template version", obj{"launchTemplate": obj{"id": one(group.in, "launchTemplate.id"), "version": "2"}}, "launchTemplate.version", false},
+		{"maximum", obj{"scalingConfig": obj{
+			"minSize":     0,
+			"desiredSize": 1,
+			"maxSize":     6,
+		}}, "scalingConfig.maxSize", false},
+		{"template version", obj{"launchTemplate": obj{"id": one(group.in, "launchTemplate.id"), "version": "2"}},
+			"launchTemplate.version", false},
 		{"template", obj{"launchTemplate": obj{"id": "lt-other", "version": "1"}}, "launchTemplate.id", true},
 		{"tags", obj{"tags": obj{"team": "ml"}}, "tags", false},
 	}
 	for _, c := range cases {
 		d := a.diff(group, with(in, c.change))
 		if !slices.Equal(d.Changed, []string{c.changed}) || slices.Contains(d.Replaces, c.changed) != c.replaces {
-			t.Errorf("%s: changed %v, replaces %v; want %s, replacing %v", c.name, d.Changed, d.Replaces, c.changed, c.replaces)
+			t.Errorf("%s: changed %v, replaces %v; want %s, replacing %v", c.name, d.Changed, d.Replaces, c.changed,
+				c.replaces)
 		}
 	}
 	// Field fault BR-88: a name the program chose cannot exist twice, so the old one goes first.
 	if d := a.diff(group, with(in, obj{"diskSize": 50})); !d.DeleteBeforeReplace {
 		t.Error("a fixed name is not deleted before it is replaced")
 	}
-	if d := a.diff(group, with(in, obj{"scalingConfig": obj{"minSize": 0, "desiredSize": 3, "maxSize": 4}}), "scalingConfig.desiredSize"); len(d.Changed) > 0 {
+	if d := a.diff(group, with(in, obj{"scalingConfig": obj{
+		"minSize":     0,
+		"desiredSize": 3,
+		"maxSize":     4,
+	}}), "scalingConfig.desiredSize"); len(d.Changed) > 0 {
 		t.Errorf("an ignored path changed: %v", d.Changed)
 	}
 }

@@ -31,11 +31,25 @@ var (
 
 func init() {
 	register(tVpc, row{
-		create: "ec2:CreateVpc ec2:CreateTags", read: "ec2:DescribeVpcs", update: "ec2:ModifyVpcAttribute ec2:CreateTags", delete: "ec2:DeleteVpc",
-		inputs:   "assignGeneratedIpv6CidrBlock cidrBlock enableDnsHostnames enableDnsSupport enableNetworkAddressUsageMetrics instanceTenancy",
-		required: "cidrBlock", replaces: "cidrBlock instanceTenancy", enums: map[string]string{"instanceTenancy": "default dedicated"},
-		id: "vpc-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:vpc/{id}", tagged: true,
-		defaults: obj{"enableDnsSupport": true, "enableDnsHostnames": false, "instanceTenancy": "default", "enableNetworkAddressUsageMetrics": false, "assignGeneratedIpv6CidrBlock": false},
+		create: "ec2:CreateVpc ec2:CreateTags",
+		read:   "ec2:DescribeVpcs",
+		update: "ec2:ModifyVpcAttribute ec2:CreateTags",
+		delete: "ec2:DeleteVpc",
+		inputs: "assignGeneratedIpv6CidrBlock cidrBlock enableDnsHostnames enableDnsSupport " +
+			"enableNetworkAddressUsageMetrics instanceTenancy",
+		required: "cidrBlock",
+		replaces: "cidrBlock instanceTenancy",
+		enums:    map[string]string{"instanceTenancy": "default dedicated"},
+		id:       "vpc-{hex}",
+		arn:      "arn:{partition}:ec2:{region}:{account}:vpc/{id}",
+		tagged:   true,
+		defaults: obj{
+			"enableDnsSupport":                 true,
+			"enableDnsHostnames":               false,
+			"instanceTenancy":                  "default",
+			"enableNetworkAddressUsageMetrics": false,
+			"assignGeneratedIpv6CidrBlock":     false,
+		},
 		computed: map[string]string{
 			"ownerId": "{account}", "dhcpOptionsId": "dopt-0sandbox", "defaultNetworkAclId": "acl-{random}",
 			"mainRouteTableId": "rtb-{random}", "defaultSecurityGroupId": "sg-{random}",
@@ -49,24 +63,43 @@ func init() {
 			c.set("defaultRouteTableId", c.out["mainRouteTableId"])
 			// What comes with a VPC and goes with it.
 			made(c, tRouteTable, str(c.out, "mainRouteTableId"), obj{"vpcId": c.res.ID})
-			made(c, tSecurityGroup, str(c.out, "defaultSecurityGroupId"), obj{"vpcId": c.res.ID, "name": "default", "description": "default VPC security group"})
+			made(c, tSecurityGroup, str(c.out, "defaultSecurityGroupId"), obj{
+				"vpcId":       c.res.ID,
+				"name":        "default",
+				"description": "default VPC security group",
+			})
 			return nil
 		},
 	})
 	register(tSubnet, row{
-		create: "ec2:CreateSubnet ec2:CreateTags", read: "ec2:DescribeSubnets", update: "ec2:ModifySubnetAttribute ec2:CreateTags",
-		delete:   "ec2:DeleteSubnet",
-		inputs:   "assignIpv6AddressOnCreation availabilityZone availabilityZoneId cidrBlock enableResourceNameDnsARecordOnLaunch mapPublicIpOnLaunch privateDnsHostnameTypeOnLaunch vpcId",
-		required: "vpcId cidrBlock", replaces: "vpcId cidrBlock availabilityZone availabilityZoneId", refs: []ref{vpcRef},
-		id: "subnet-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:subnet/{id}", tagged: true,
-		defaults: obj{"mapPublicIpOnLaunch": false, "assignIpv6AddressOnCreation": false, "privateDnsHostnameTypeOnLaunch": "ip-name"},
+		create: "ec2:CreateSubnet ec2:CreateTags",
+		read:   "ec2:DescribeSubnets",
+		update: "ec2:ModifySubnetAttribute ec2:CreateTags",
+		delete: "ec2:DeleteSubnet",
+		inputs: "assignIpv6AddressOnCreation availabilityZone availabilityZoneId cidrBlock " +
+			"enableResourceNameDnsARecordOnLaunch mapPublicIpOnLaunch privateDnsHostnameTypeOnLaunch vpcId",
+		required: "vpcId cidrBlock",
+		replaces: "vpcId cidrBlock availabilityZone availabilityZoneId",
+		refs:     []ref{vpcRef},
+		id:       "subnet-{hex}",
+		arn:      "arn:{partition}:ec2:{region}:{account}:subnet/{id}",
+		tagged:   true,
+		defaults: obj{
+			"mapPublicIpOnLaunch":            false,
+			"assignIpv6AddressOnCreation":    false,
+			"privateDnsHostnameTypeOnLaunch": "ip-name",
+		},
 		computed: map[string]string{"ownerId": "{account}"},
 		inUse:    "DependencyViolation: The subnet '{id}' has dependencies and cannot be deleted.",
 		check:    func(in obj, fail func(string, string)) { checkBlock(in, 16, 28, fail) },
 		onCreate: createSubnet,
 		onDelete: func(c *call) error {
-			for _, i := range c.s.SortedInstances(func(i *world.Instance) bool { return i.Running() && i.Subnet == c.res.ID }) {
-				return fmt.Errorf("DependencyViolation: The subnet '%s' has dependencies and cannot be deleted. (a network interface of instance %s)",
+			for _, i := range c.s.SortedInstances(func(i *world.Instance) bool {
+				return i.Running() &&
+					i.Subnet == c.res.ID
+			}) {
+				return fmt.Errorf("DependencyViolation: The subnet '%s' has dependencies and cannot be deleted. (a "+
+					"network interface of instance %s)",
 					c.res.ID, i.ID)
 			}
 			delete(c.s.TakenAddresses, c.res.ID)
@@ -74,23 +107,32 @@ func init() {
 		},
 	})
 	register(tGateway, row{
-		create: "ec2:CreateInternetGateway ec2:AttachInternetGateway", read: "ec2:DescribeInternetGateways", update: "ec2:CreateTags",
-		delete: "ec2:DetachInternetGateway ec2:DeleteInternetGateway",
-		inputs: "vpcId", refs: []ref{vpcRef}, id: "igw-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:internet-gateway/{id}", tagged: true,
+		create:   "ec2:CreateInternetGateway ec2:AttachInternetGateway",
+		read:     "ec2:DescribeInternetGateways",
+		update:   "ec2:CreateTags",
+		delete:   "ec2:DetachInternetGateway ec2:DeleteInternetGateway",
+		inputs:   "vpcId",
+		refs:     []ref{vpcRef},
+		id:       "igw-{hex}",
+		arn:      "arn:{partition}:ec2:{region}:{account}:internet-gateway/{id}",
+		tagged:   true,
 		computed: map[string]string{"ownerId": "{account}"},
 		inUse:    "DependencyViolation: The internetGateway '{id}' has dependencies and cannot be deleted.",
 		onCreate: func(c *call) error {
 			for _, r := range c.s.OfType(tGateway) {
 				if vpc := str(c.in, "vpcId"); vpc != "" && str(r.Inputs, "vpcId") == vpc {
-					return fmt.Errorf("Resource.AlreadyAssociated: Network %s already has an internet gateway attached", vpc)
+					return fmt.Errorf("Resource.AlreadyAssociated: Network %s already has an internet gateway attached",
+						vpc)
 				}
 			}
 			return nil
 		},
 		onDelete: func(c *call) error {
 			for _, nat := range c.s.OfType(tNat) {
-				if subnet := c.s.Get(tSubnet, str(nat.Inputs, "subnetId")); subnet != nil && str(subnet.Outputs, "vpcId") == str(c.out, "vpcId") && has(nat.Inputs, "allocationId") {
-					return fmt.Errorf("DependencyViolation: Network %s has some mapped public address(es). Please unmap those public address(es) before detaching the gateway.",
+				if subnet := c.s.Get(tSubnet, str(nat.Inputs, "subnetId")); subnet != nil &&
+					str(subnet.Outputs, "vpcId") == str(c.out, "vpcId") && has(nat.Inputs, "allocationId") {
+					return fmt.Errorf("DependencyViolation: Network %s has some mapped public address(es). Please "+
+						"unmap those public address(es) before detaching the gateway.",
 						str(c.out, "vpcId"))
 				}
 			}
@@ -98,29 +140,69 @@ func init() {
 		},
 	})
 	register(tRouteTable, row{
-		create: "ec2:CreateRouteTable", read: "ec2:DescribeRouteTables", update: "ec2:CreateRoute ec2:CreateTags", delete: "ec2:DeleteRouteTable",
-		inputs: "propagatingVgws routes vpcId", required: "vpcId", replaces: "vpcId", refs: []ref{
+		create:   "ec2:CreateRouteTable",
+		read:     "ec2:DescribeRouteTables",
+		update:   "ec2:CreateRoute ec2:CreateTags",
+		delete:   "ec2:DeleteRouteTable",
+		inputs:   "propagatingVgws routes vpcId",
+		required: "vpcId",
+		replaces: "vpcId",
+		refs: []ref{
 			vpcRef,
-			{path: "routes.gatewayId", typ: tGateway, gone: "InvalidInternetGatewayID.NotFound: The gateway ID '{value}' does not exist", onGone: dangles},
-			{path: "routes.natGatewayId", typ: tNat, gone: "InvalidNatGatewayID.NotFound: The NatGateway '{value}' was not found", onGone: dangles},
+			{
+				path:   "routes.gatewayId",
+				typ:    tGateway,
+				gone:   "InvalidInternetGatewayID.NotFound: The gateway ID '{value}' does not exist",
+				onGone: dangles,
+			},
+			{
+				path:   "routes.natGatewayId",
+				typ:    tNat,
+				gone:   "InvalidNatGatewayID.NotFound: The NatGateway '{value}' was not found",
+				onGone: dangles,
+			},
 		},
-		id: "rtb-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:route-table/{id}", tagged: true,
+		id:       "rtb-{hex}",
+		arn:      "arn:{partition}:ec2:{region}:{account}:route-table/{id}",
+		tagged:   true,
 		defaults: obj{"routes": []any{}, "propagatingVgws": []any{}},
 		computed: map[string]string{"ownerId": "{account}"},
 		inUse:    "DependencyViolation: The routeTable '{id}' has dependencies and cannot be deleted.",
 	})
 	register("aws:ec2/route:Route", row{
-		create: "ec2:CreateRoute", read: "ec2:DescribeRouteTables", update: "ec2:ReplaceRoute", delete: "ec2:DeleteRoute",
-		inputs:   "routeTableId destinationCidrBlock destinationIpv6CidrBlock destinationPrefixListId gatewayId natGatewayId vpcEndpointId egressOnlyGatewayId transitGatewayId networkInterfaceId",
-		required: "routeTableId", replaces: "routeTableId destinationCidrBlock destinationIpv6CidrBlock destinationPrefixListId",
+		create: "ec2:CreateRoute",
+		read:   "ec2:DescribeRouteTables",
+		update: "ec2:ReplaceRoute",
+		delete: "ec2:DeleteRoute",
+		inputs: "routeTableId destinationCidrBlock destinationIpv6CidrBlock destinationPrefixListId gatewayId " +
+			"natGatewayId vpcEndpointId egressOnlyGatewayId transitGatewayId networkInterfaceId",
+		required: "routeTableId",
+		replaces: "routeTableId destinationCidrBlock destinationIpv6CidrBlock destinationPrefixListId",
 		refs: []ref{
-			{path: "routeTableId", typ: tRouteTable, gone: "InvalidRouteTableID.NotFound: The routeTable ID '{value}' does not exist", onGone: cascades},
-			{path: "gatewayId", typ: tGateway, gone: "InvalidInternetGatewayID.NotFound: The gateway ID '{value}' does not exist", onGone: dangles},
-			{path: "natGatewayId", typ: tNat, gone: "InvalidNatGatewayID.NotFound: The NatGateway '{value}' was not found", onGone: dangles},
+			{
+				path:   "routeTableId",
+				typ:    tRouteTable,
+				gone:   "InvalidRouteTableID.NotFound: The routeTable ID '{value}' does not exist",
+				onGone: cascades,
+			},
+			{
+				path:   "gatewayId",
+				typ:    tGateway,
+				gone:   "InvalidInternetGatewayID.NotFound: The gateway ID '{value}' does not exist",
+				onGone: dangles,
+			},
+			{
+				path:   "natGatewayId",
+				typ:    tNat,
+				gone:   "InvalidNatGatewayID.NotFound: The NatGateway '{value}' was not found",
+				onGone: dangles,
+			},
 		},
-		id: "r-{routeTableId}_{destination}", exists: "RouteAlreadyExists: The route identified by {destination} already exists.",
+		id:     "r-{routeTableId}_{destination}",
+		exists: "RouteAlreadyExists: The route identified by {destination} already exists.",
 		derive: func(_ *world.State, in obj) (obj, error) {
-			return obj{"destination": cmp.Or(str(in, "destinationCidrBlock"), str(in, "destinationIpv6CidrBlock"), str(in, "destinationPrefixListId"))}, nil
+			return obj{"destination": cmp.Or(str(in, "destinationCidrBlock"), str(in, "destinationIpv6CidrBlock"),
+				str(in, "destinationPrefixListId"))}, nil
 		},
 		computed: map[string]string{"origin": "CreateRoute", "state": "active"},
 	})
@@ -129,14 +211,19 @@ func init() {
 		delete: "ec2:DisassociateRouteTable",
 		inputs: "routeTableId subnetId gatewayId", required: "routeTableId", replaces: "subnetId gatewayId",
 		refs: []ref{
-			{path: "routeTableId", typ: tRouteTable, gone: "InvalidRouteTableID.NotFound: The routeTable ID '{value}' does not exist"},
+			{
+				path: "routeTableId",
+				typ:  tRouteTable,
+				gone: "InvalidRouteTableID.NotFound: The routeTable ID '{value}' does not exist",
+			},
 			{path: "subnetId", typ: tSubnet, gone: subnetGone, onGone: cascades},
 		},
 		id: "rtbassoc-{hex}",
 		onCreate: func(c *call) error {
 			for _, r := range c.s.OfType(c.res.Type) {
 				if str(r.Inputs, "subnetId") == str(c.in, "subnetId") {
-					return fmt.Errorf("Resource.AlreadyAssociated: the specified association for route table %s conflicts with an existing association",
+					return fmt.Errorf("Resource.AlreadyAssociated: the specified association for route table %s "+
+						"conflicts with an existing association",
 						str(c.in, "routeTableId"))
 				}
 			}
@@ -144,12 +231,20 @@ func init() {
 		},
 	})
 	register(tEip, row{
-		create: "ec2:AllocateAddress", read: "ec2:DescribeAddresses", update: "ec2:CreateTags", delete: "ec2:ReleaseAddress",
-		inputs: "domain vpc instance networkInterface publicIpv4Pool networkBorderGroup", replaces: "domain vpc",
-		enums: map[string]string{"domain": "vpc standard"},
-		id:    "eipalloc-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:elastic-ip/{id}", tagged: true, defaults: obj{"domain": "vpc"},
+		create:   "ec2:AllocateAddress",
+		read:     "ec2:DescribeAddresses",
+		update:   "ec2:CreateTags",
+		delete:   "ec2:ReleaseAddress",
+		inputs:   "domain vpc instance networkInterface publicIpv4Pool networkBorderGroup",
+		replaces: "domain vpc",
+		enums:    map[string]string{"domain": "vpc standard"},
+		id:       "eipalloc-{hex}",
+		arn:      "arn:{partition}:ec2:{region}:{account}:elastic-ip/{id}",
+		tagged:   true,
+		defaults: obj{"domain": "vpc"},
 		computed: map[string]string{"allocationId": "{id}"},
-		inUse:    "AuthFailure: You do not have permission to access the specified resource. Address {id} is associated and cannot be released (InvalidIPAddress.InUse)",
+		inUse: "AuthFailure: You do not have permission to access the specified resource. Address {id} is " +
+			"associated and cannot be released (InvalidIPAddress.InUse)",
 		onCreate: func(c *call) error {
 			n := len(c.s.OfType(tEip))
 			if float64(n) >= c.s.Quotas[world.QuotaAddresses] {
@@ -161,26 +256,41 @@ func init() {
 		},
 	})
 	register(tNat, row{
-		create: "ec2:CreateNatGateway", read: "ec2:DescribeNatGateways", update: "ec2:CreateTags", delete: "ec2:DeleteNatGateway",
-		inputs: "allocationId connectivityType privateIp subnetId", required: "subnetId", replaces: "allocationId connectivityType privateIp subnetId",
-		enums: map[string]string{"connectivityType": "public private"}, defaults: obj{"connectivityType": "public"},
+		create:   "ec2:CreateNatGateway",
+		read:     "ec2:DescribeNatGateways",
+		update:   "ec2:CreateTags",
+		delete:   "ec2:DeleteNatGateway",
+		inputs:   "allocationId connectivityType privateIp subnetId",
+		required: "subnetId",
+		replaces: "allocationId connectivityType privateIp subnetId",
+		enums:    map[string]string{"connectivityType": "public private"},
+		defaults: obj{"connectivityType": "public"},
 		refs: []ref{
-			{path: "allocationId", typ: tEip, gone: "InvalidAllocationID.NotFound: The allocation ID '{value}' does not exist"},
+			{
+				path: "allocationId",
+				typ:  tEip,
+				gone: "InvalidAllocationID.NotFound: The allocation ID '{value}' does not exist",
+			},
 			{path: "subnetId", typ: tSubnet, gone: subnetGone},
 		},
-		id: "nat-{hex}", tagged: true, computed: map[string]string{"networkInterfaceId": "eni-{random}", "associationId": "eipassoc-{random}"},
+		id:       "nat-{hex}",
+		tagged:   true,
+		computed: map[string]string{"networkInterfaceId": "eni-{random}", "associationId": "eipassoc-{random}"},
 		onCreate: func(c *call) error {
 			if str(c.out, "connectivityType") == "public" && !has(c.in, "allocationId") {
-				return fmt.Errorf("MissingParameter: The request must include the AllocationId parameter for a public NAT gateway")
+				return fmt.Errorf("MissingParameter: The request must include the AllocationId parameter for a " +
+					"public NAT gateway")
 			}
 			vpc := str(c.s.Get(tSubnet, str(c.in, "subnetId")).Outputs, "vpcId")
-			attached := slices.ContainsFunc(c.s.OfType(tGateway), func(r *world.Resource) bool { return str(r.Inputs, "vpcId") == vpc })
+			attached := slices.ContainsFunc(c.s.OfType(tGateway),
+				func(r *world.Resource) bool { return str(r.Inputs, "vpcId") == vpc })
 			if str(c.out, "connectivityType") == "public" && !attached {
 				return fmt.Errorf("Gateway.NotAttached: Network %s has no Internet gateway attached", vpc)
 			}
 			if eip := c.s.Get(tEip, str(c.in, "allocationId")); eip != nil {
 				if len(c.s.Users(world.Key(tEip, eip.ID))) > 0 {
-					return fmt.Errorf("Resource.AlreadyAssociated: Elastic IP address [%s] is already associated", eip.ID)
+					return fmt.Errorf("Resource.AlreadyAssociated: Elastic IP address [%s] is already associated",
+						eip.ID)
 				}
 				c.set("publicIp", eip.Outputs["publicIp"])
 			}
@@ -188,20 +298,34 @@ func init() {
 		},
 	})
 	register(tEndpoint, row{
-		create: "ec2:CreateVpcEndpoint", read: "ec2:DescribeVpcEndpoints", update: "ec2:ModifyVpcEndpoint", delete: "ec2:DeleteVpcEndpoints",
-		inputs:   "autoAccept ipAddressType policy privateDnsEnabled routeTableIds securityGroupIds serviceName subnetIds vpcEndpointType vpcId",
-		required: "vpcId serviceName", replaces: "vpcId serviceName vpcEndpointType", json: "policy",
+		create: "ec2:CreateVpcEndpoint",
+		read:   "ec2:DescribeVpcEndpoints",
+		update: "ec2:ModifyVpcEndpoint",
+		delete: "ec2:DeleteVpcEndpoints",
+		inputs: "autoAccept ipAddressType policy privateDnsEnabled routeTableIds securityGroupIds serviceName " +
+			"subnetIds vpcEndpointType vpcId",
+		required: "vpcId serviceName",
+		replaces: "vpcId serviceName vpcEndpointType",
+		json:     "policy",
 		enums:    map[string]string{"vpcEndpointType": "Gateway Interface GatewayLoadBalancer"},
 		defaults: obj{"vpcEndpointType": "Gateway", "privateDnsEnabled": false},
 		refs: []ref{
 			vpcRef,
-			{path: "routeTableIds", typ: tRouteTable, gone: "InvalidRouteTableId.NotFound: The routeTable ID '{value}' does not exist", onGone: dangles},
+			{
+				path:   "routeTableIds",
+				typ:    tRouteTable,
+				gone:   "InvalidRouteTableId.NotFound: The routeTable ID '{value}' does not exist",
+				onGone: dangles,
+			},
 			{path: "subnetIds", typ: tSubnet, gone: subnetGone},
 			{path: "securityGroupIds", typ: tSecurityGroup, gone: groupGone},
 		},
-		id: "vpce-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:vpc-endpoint/{id}", tagged: true,
+		id:       "vpce-{hex}",
+		arn:      "arn:{partition}:ec2:{region}:{account}:vpc-endpoint/{id}",
+		tagged:   true,
 		computed: map[string]string{"ownerId": "{account}", "state": "available", "prefixListId": "pl-{random}"},
-		onCreate: createEndpoint, onUpdate: checkEndpoint,
+		onCreate: createEndpoint,
+		onUpdate: checkEndpoint,
 	})
 }
 
@@ -231,7 +355,8 @@ func checkBlock(in obj, low, high int, fail func(string, string)) {
 	case prefix.Masked() != prefix:
 		fail("cidrBlock", fmt.Sprintf("%q is not a valid IPv4 CIDR block; did you mean %q?", block, prefix.Masked()))
 	case prefix.Bits() < low || prefix.Bits() > high:
-		fail("cidrBlock", fmt.Sprintf("InvalidVpc.Range: the block size must be between a /%d netmask and /%d netmask, %s is not", high, low, block))
+		fail("cidrBlock", fmt.Sprintf("InvalidVpc.Range: the block size must be between a /%d netmask and /%d "+
+			"netmask, %s is not", high, low, block))
 	}
 }
 
@@ -241,7 +366,8 @@ func createSubnet(c *call) error {
 	if name := str(c.in, "availabilityZone"); name != "" {
 		z, known := c.s.ZoneNamed(name)
 		if !known {
-			return fmt.Errorf("InvalidParameterValue: Value (%s) for parameter availabilityZone is invalid. Subnets can currently only be created in the following availability zones: %s",
+			return fmt.Errorf("InvalidParameterValue: Value (%s) for parameter availabilityZone is invalid. Subnets "+
+				"can currently only be created in the following availability zones: %s",
 				name, zoneNames(zones))
 		}
 		zone = z
@@ -260,7 +386,8 @@ func createSubnet(c *call) error {
 		return fmt.Errorf("InvalidSubnet.Range: The CIDR '%s' is invalid. (not within %s)", block, vpc)
 	}
 	for _, r := range c.s.OfType(tSubnet) {
-		if other := netip.MustParsePrefix(str(r.Outputs, "cidrBlock")); str(r.Outputs, "vpcId") == str(c.in, "vpcId") && other.Overlaps(block) {
+		if other := netip.MustParsePrefix(str(r.Outputs, "cidrBlock")); str(r.Outputs, "vpcId") == str(c.in, "vpcId") &&
+			other.Overlaps(block) {
 			return fmt.Errorf("InvalidSubnet.Conflict: The CIDR '%s' conflicts with another subnet (%s)", block, r.ID)
 		}
 	}
@@ -281,12 +408,15 @@ func createEndpoint(c *call) error {
 		reverse = "cn.com.amazonaws."
 	}
 	service := str(c.in, "serviceName")
-	if !strings.HasPrefix(service, reverse+c.s.Region+".") && !strings.HasPrefix(service, "com.amazonaws."+c.s.Region+".") {
+	if !strings.HasPrefix(service, reverse+c.s.Region+".") &&
+		!strings.HasPrefix(service, "com.amazonaws."+c.s.Region+".") {
 		return fmt.Errorf("InvalidServiceName: The Vpc Endpoint Service '%s' does not exist", service)
 	}
 	for _, r := range c.s.OfType(tEndpoint) {
-		if str(r.Inputs, "vpcId") == str(c.in, "vpcId") && str(r.Inputs, "serviceName") == service && truth(r.Inputs, "privateDnsEnabled") && truth(c.in, "privateDnsEnabled") {
-			return fmt.Errorf("InvalidParameter: private-dns-enabled cannot be set because there is already a conflicting DNS domain for %s in the VPC %s",
+		if str(r.Inputs, "vpcId") == str(c.in, "vpcId") && str(r.Inputs, "serviceName") == service &&
+			truth(r.Inputs, "privateDnsEnabled") && truth(c.in, "privateDnsEnabled") {
+			return fmt.Errorf("InvalidParameter: private-dns-enabled cannot be set because there is already a "+
+				"conflicting DNS domain for %s in the VPC %s",
 				service, str(c.in, "vpcId"))
 		}
 	}
@@ -298,9 +428,11 @@ func checkEndpoint(c *call) error {
 	service := str(c.in, "serviceName")
 	switch {
 	case gateway && !strings.HasSuffix(service, ".s3") && !strings.HasSuffix(service, ".dynamodb"):
-		return fmt.Errorf("InvalidParameter: Endpoint type (Gateway) does not match available service types ([Interface]) of %s.", service)
+		return fmt.Errorf("InvalidParameter: Endpoint type (Gateway) does not match available service types "+
+			"([Interface]) of %s.", service)
 	case gateway && (has(c.in, "subnetIds") || has(c.in, "securityGroupIds")):
-		return fmt.Errorf("InvalidParameter: Subnet IDs and security groups are only supported for Interface type VPC Endpoints.")
+		return fmt.Errorf("InvalidParameter: Subnet IDs and security groups are only supported for Interface type " +
+			"VPC Endpoints.")
 	case !gateway && has(c.in, "routeTableIds"):
 		return fmt.Errorf("InvalidParameter: Route table IDs are only supported for Gateway type VPC Endpoints.")
 	}
@@ -308,7 +440,8 @@ func checkEndpoint(c *call) error {
 	for _, id := range texts(list(c.in, "subnetIds")) {
 		zone := c.s.Get(tSubnet, id).Outputs["availabilityZone"]
 		if zones[zone] != "" {
-			return fmt.Errorf("DuplicateSubnetsInSameZone: Found another VPC endpoint subnet in the availability zone of %s", id)
+			return fmt.Errorf("DuplicateSubnetsInSameZone: Found another VPC endpoint subnet in the availability "+
+				"zone of %s", id)
 		}
 		zones[zone] = id
 	}

@@ -106,7 +106,8 @@ func parseStatement(o obj, kind docKind, partition string) (st statement, err er
 	}
 	st.sid, st.effect = str(o, "Sid"), str(o, "Effect")
 	if kind != resourcePolicy && !sidText.MatchString(st.sid) {
-		return st, fmt.Errorf("Statement IDs (SID) must be alpha-numeric. Check that your input satisfies the regular expression [0-9A-Za-z]* (%q)", st.sid)
+		return st, fmt.Errorf("Statement IDs (SID) must be alpha-numeric. Check that your input satisfies the "+
+			"regular expression [0-9A-Za-z]* (%q)", st.sid)
 	}
 	if st.effect != "Allow" && st.effect != "Deny" {
 		return st, fmt.Errorf("Syntax errors in policy. (Effect must be Allow or Deny, is %q)", st.effect)

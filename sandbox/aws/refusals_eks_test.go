@@ -15,30 +15,59 @@ func TestClusterRefusals(t *testing.T) {
 	node, _ := a.role("node", "ec2.amazonaws.com")
 	good := clusterInputs(n, role)
 	auto := with(good, obj{
-		"bootstrapSelfManagedAddons": false, "computeConfig": obj{"enabled": true, "nodePools": []string{"system"}, "nodeRoleArn": node.out["arn"]},
-		"kubernetesNetworkConfig": obj{"elasticLoadBalancing": obj{"enabled": true}}, "storageConfig": obj{"blockStorage": obj{"enabled": true}},
+		"bootstrapSelfManagedAddons": false,
+		"computeConfig": obj{
+			"enabled":     true,
+			"nodePools":   []string{"system"},
+			"nodeRoleArn": node.out["arn"],
+		},
+		"kubernetesNetworkConfig": obj{"elasticLoadBalancing": obj{"enabled": true}},
+		"storageConfig":           obj{"blockStorage": obj{"enabled": true}},
 	})
 	network := func(changes obj) obj { return with(good, obj{"vpcConfig": with(good["vpcConfig"].(obj), changes)}) }
 	cases := map[string]struct {
 		in     obj
 		wanted []string
 	}{
-		"version EKS does not serve":   {with(good, obj{"version": "1.37"}), []string{"InvalidParameterException", "1.37"}},
-		"role that trusts another":     {with(good, obj{"roleArn": node.out["arn"]}), []string{"could not be assumed"}},
-		"role that is not there":       {with(good, obj{"roleArn": "arn:aws:iam::123456789012:role/none"}), []string{"could not be assumed"}},
-		"one zone":                     {network(obj{"subnetIds": []string{n.a.id}}), []string{"at least two different AZs"}},
-		"no endpoint":                  {network(obj{"endpointPrivateAccess": false}), []string{"Private and public endpoint access cannot be false"}},
-		"private blocks":               {network(obj{"endpointPublicAccess": true, "publicAccessCidrs": []string{"10.0.0.0/8"}}), []string{"not allowed in publicAccessCidrs"}},
-		"subnet that is not there":     {network(obj{"subnetIds": []string{n.a.id, "subnet-none"}}), []string{"InvalidSubnetID.NotFound"}},
-		"key that is not there":        {with(good, obj{"encryptionConfig": obj{"provider": obj{"keyArn": "arn:aws:kms:us-west-2:123456789012:key/none"}, "resources": []string{"secrets"}}}), []string{"Key", "does not exist"}},
-		"config map without its admin": {with(good, obj{"accessConfig": obj{"authenticationMode": "CONFIG_MAP", "bootstrapClusterCreatorAdminPermissions": false}}), []string{"must be true"}},
+		"version EKS does not serve": {with(good, obj{"version": "1.37"}),
+			[]string{"InvalidParameterException", "1.37"}},
+		"role that trusts another": {with(good, obj{"roleArn": node.out["arn"]}), []string{"could not be assumed"}},
+		"role that is not there": {with(good, obj{"roleArn": "arn:aws:iam::123456789012:role/none"}),
+			[]string{"could not be assumed"}},
+		"one zone": {network(obj{"subnetIds": []string{n.a.id}}), []string{"at least two different AZs"}},
+		"no endpoint": {network(obj{"endpointPrivateAccess": false}),
+			[]string{"Private and public endpoint access cannot be false"}},
+		"private blocks": {network(obj{
+			"endpointPublicAccess": true,
+			"publicAccessCidrs":    []string{"10.0.0.0/8"},
+		}), []string{"not allowed in publicAccessCidrs"}},
+		"subnet that is not there": {network(obj{"subnetIds": []string{n.a.id, "subnet-none"}}),
+			[]string{"InvalidSubnetID.NotFound"}},
+		"key that is not there": {with(good, obj{"encryptionConfig": obj{
+			"provider":  obj{"keyArn": "arn:aws:kms:us-west-2:123456789012:key/none"},
+			"resources": []string{"secrets"},
+		}}), []string{"Key", "does not exist"}},
+		"config map without its admin": {with(good, obj{"accessConfig": obj{
+			"authenticationMode":                      "CONFIG_MAP",
+			"bootstrapClusterCreatorAdminPermissions": false,
+		}}), []string{"must be true"}},
 		// Field fault BR-82: the flags of Auto Mode move together.
-		"compute alone":              {with(auto, obj{"storageConfig": nil}), []string{"must all be set to either true or false"}},
-		"storage alone":              {with(good, obj{"storageConfig": obj{"blockStorage": obj{"enabled": true}}}), []string{"must all be set to either true or false"}},
-		"Auto Mode and own add-ons":  {with(auto, obj{"bootstrapSelfManagedAddons": nil}), []string{"bootstrapSelfManagedAddons must be false"}},
-		"node role without a pool":   {with(auto, obj{"computeConfig": obj{"enabled": true, "nodePools": []string{}, "nodeRoleArn": node.out["arn"]}}), []string{"nodePool value(s) must be provided"}},
-		"pool without a node role":   {with(auto, obj{"computeConfig": obj{"enabled": true, "nodePools": []string{"system"}}}), []string{"nodePool list cannot be populated"}},
-		"Auto Mode with config maps": {with(auto, obj{"accessConfig": obj{"authenticationMode": "CONFIG_MAP"}}), []string{"authentication mode"}},
+		"compute alone": {with(auto, obj{"storageConfig": nil}),
+			[]string{"must all be set to either true or false"}},
+		"storage alone": {with(good, obj{"storageConfig": obj{"blockStorage": obj{"enabled": true}}}),
+			[]string{"must all be set to either true or false"}},
+		"Auto Mode and own add-ons": {with(auto, obj{"bootstrapSelfManagedAddons": nil}),
+			[]string{"bootstrapSelfManagedAddons must be false"}},
+		"node role without a pool": {with(auto, obj{"computeConfig": obj{
+			"enabled":     true,
+			"nodePools":   []string{},
+			"nodeRoleArn": node.out["arn"],
+		}}), []string{"nodePool value(s) must be provided"}},
+		"pool without a node role": {with(auto,
+			obj{"computeConfig": obj{"enabled": true,
+				"nodePools": []string{"system"}}}), []string{"nodePool list cannot be populated"}},
+		"Auto Mode with config maps": {with(auto, obj{"accessConfig": obj{"authenticationMode": "CONFIG_MAP"}}),
+			[]string{"authentication mode"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -50,11 +79,15 @@ func TestClusterRefusals(t *testing.T) {
 	plain := a.create(tRole, "plain", obj{"assumeRolePolicy": trust("eks.amazonaws.com")})
 	a.refuses(tCluster, with(auto, obj{"roleArn": plain.out["arn"]}), "sts:TagSession")
 	// Field fault BR-84.
-	a.fails(tCluster, with(auto, obj{"computeConfig": obj{"enabled": true, "nodePools": []string{"general-purpose", "sytem"}}}), "computeConfig.nodePools", "general-purpose, system")
+	a.fails(tCluster, with(auto, obj{"computeConfig": obj{
+		"enabled":   true,
+		"nodePools": []string{"general-purpose", "sytem"},
+	}}), "computeConfig.nodePools", "general-purpose, system")
 	a.fails(tCluster, with(good, obj{"name": strings.Repeat("x", 101)}), "name", "1 - 100")
 	a.fails(tCluster, with(good, obj{"name": "a.b"}), "name", "letters")
 	a.fails(tCluster, with(good, obj{"version": "latest"}), "version", "not a Kubernetes version")
-	a.fails(tCluster, with(good, obj{"upgradePolicy": obj{"supportType": "standard"}}), "upgradePolicy.supportType", "one of")
+	a.fails(tCluster, with(good, obj{"upgradePolicy": obj{"supportType": "standard"}}), "upgradePolicy.supportType",
+		"one of")
 	a.create(tCluster, "auto", auto)
 	a.refuses(tCluster, auto, "ResourceInUseException", "already exists with name")
 	a.act(func(s *world.State) error { return s.SetQuota(world.QuotaClusters, 1) })
@@ -99,12 +132,22 @@ func TestAutoModeInAndOut(t *testing.T) {
 	node, _ := a.role("node", "ec2.amazonaws.com")
 	in := with(clusterInputs(n, role), obj{"bootstrapSelfManagedAddons": false})
 	on := with(in, obj{
-		"computeConfig":           obj{"enabled": true, "nodePools": []string{"system"}, "nodeRoleArn": node.out["arn"]},
-		"kubernetesNetworkConfig": obj{"elasticLoadBalancing": obj{"enabled": true}}, "storageConfig": obj{"blockStorage": obj{"enabled": true}},
+		"computeConfig": obj{
+			"enabled":     true,
+			"nodePools":   []string{"system"},
+			"nodeRoleArn": node.out["arn"],
+		},
+		"kubernetesNetworkConfig": obj{"elasticLoadBalancing": obj{"enabled": true}},
+		"storageConfig":           obj{"blockStorage": obj{"enabled": true}},
 	})
 	off := with(on, obj{
-		"computeConfig":           obj{"enabled": false, "nodePools": []string{"system"}, "nodeRoleArn": node.out["arn"]},
-		"kubernetesNetworkConfig": obj{"elasticLoadBalancing": obj{"enabled": false}}, "storageConfig": obj{"blockStorage": obj{"enabled": false}},
+		"computeConfig": obj{
+			"enabled":     false,
+			"nodePools":   []string{"system"},
+			"nodeRoleArn": node.out["arn"],
+		},
+		"kubernetesNetworkConfig": obj{"elasticLoadBalancing": obj{"enabled": false}},
+		"storageConfig":           obj{"blockStorage": obj{"enabled": false}},
 	})
 	cluster := a.create(tCluster, "c", in)
 	if d := a.diff(cluster, on); len(d.Replaces) > 0 {
@@ -114,7 +157,11 @@ func TestAutoModeInAndOut(t *testing.T) {
 	a.asks("aws:eks/getAccessEntry:getAccessEntry", obj{"clusterName": cluster.id, "principalArn": node.out["arn"]})
 
 	replaces := func(in obj) bool { return len(a.diff(cluster, in).Replaces) > 0 }
-	if !replaces(with(on, obj{"computeConfig": obj{"enabled": true, "nodePools": []string{"system"}, "nodeRoleArn": "arn:aws:iam::123456789012:role/other"}})) {
+	if !replaces(with(on, obj{"computeConfig": obj{
+		"enabled":     true,
+		"nodePools":   []string{"system"},
+		"nodeRoleArn": "arn:aws:iam::123456789012:role/other",
+	}})) {
 		t.Error("another node role does not replace")
 	}
 	if !replaces(with(off, obj{"computeConfig": obj{"enabled": false}})) {
@@ -123,13 +170,24 @@ func TestAutoModeInAndOut(t *testing.T) {
 	if replaces(off) {
 		t.Error("opting out with the node role kept replaces")
 	}
-	_, err := a.b.Diff(plugin.Request{Type: tCluster, ID: cluster.id, Inputs: toProperties(plain(in).(obj)), OldInputs: toProperties(cluster.in), OldOutputs: toProperties(cluster.out)})
+	_, err := a.b.Diff(plugin.Request{
+		Type:       tCluster,
+		ID:         cluster.id,
+		Inputs:     toProperties(plain(in).(obj)),
+		OldInputs:  toProperties(cluster.in),
+		OldOutputs: toProperties(cluster.out),
+	})
 	wantError(t, err, "must all be set to either true or false")
 	_, err = a.tryUpdate(cluster, with(in, obj{"kubernetesNetworkConfig": off["kubernetesNetworkConfig"]}))
 	wantError(t, err, "The type for cluster update was not provided")
 
 	a.act(func(s *world.State) error {
-		_, err := s.ScaleNodePool(world.NodePool{Cluster: cluster.id, Name: "gpu", InstanceTypes: []string{"g6.xlarge"}, Subnets: n.subnets()}, 1)
+		_, err := s.ScaleNodePool(world.NodePool{
+			Cluster:       cluster.id,
+			Name:          "gpu",
+			InstanceTypes: []string{"g6.xlarge"},
+			Subnets:       n.subnets(),
+		}, 1)
 		return err
 	})
 	cluster = a.update(cluster, off)
@@ -145,13 +203,20 @@ func TestClusterDeletionTakesWhatEKSMadeAndOnlyThat(t *testing.T) {
 		t.Fatal("nothing was made")
 	}
 	a.act(func(s *world.State) error {
-		_, err := s.ScaleNodePool(world.NodePool{Cluster: p.cluster.id, Name: "gpu", InstanceTypes: []string{"g6.xlarge"}, Subnets: p.subnets(), SecurityGroups: []string{str(p.cluster.out, "vpcConfig.clusterSecurityGroupId")}}, 1)
+		_, err := s.ScaleNodePool(world.NodePool{
+			Cluster:        p.cluster.id,
+			Name:           "gpu",
+			InstanceTypes:  []string{"g6.xlarge"},
+			Subnets:        p.subnets(),
+			SecurityGroups: []string{str(p.cluster.out, "vpcConfig.clusterSecurityGroupId")},
+		}, 1)
 		return err
 	})
 	a.deletes(p.cluster)
 	left := strings.Join(a.leftovers(), " ")
 	// Field fault BR-87: a node that outlives its controller keeps the cluster's security group, and that the network.
-	if !strings.Contains(left, "i-") || !strings.Contains(left, str(p.cluster.out, "vpcConfig.clusterSecurityGroupId")) {
+	if !strings.Contains(left, "i-") || !strings.Contains(left,
+		str(p.cluster.out, "vpcConfig.clusterSecurityGroupId")) {
 		t.Errorf("left: %s", left)
 	}
 	wantError(t, a.delete(p.a), "DependencyViolation")
@@ -192,13 +257,20 @@ func TestAddonRefusals(t *testing.T) {
 	a := newAccount(t)
 	p := a.platform()
 	in := func(name, version string) obj {
-		return obj{"clusterName": p.cluster.id, "addonName": name, "addonVersion": version, "resolveConflictsOnCreate": "OVERWRITE"}
+		return obj{
+			"clusterName":              p.cluster.id,
+			"addonName":                name,
+			"addonVersion":             version,
+			"resolveConflictsOnCreate": "OVERWRITE",
+		}
 	}
 	a.refuses(tAddon, in("vpc-cni", "v1.0.0-eksbuild.1"), "Addon version specified is not supported")
 	a.refuses(tAddon, in("vpc-cnl", ""), "Addon vpc-cnl specified is not supported")
 	a.refuses(tAddon, with(in("vpc-cni", ""), obj{"clusterName": "none"}), "No cluster found")
-	a.refuses(tAddon, with(in("vpc-cni", ""), obj{"serviceAccountRoleArn": "arn:aws:iam::123456789012:role/none"}), "does not exist")
-	a.fails(tAddon, with(in("vpc-cni", ""), obj{"resolveConflictsOnCreate": "PRESERVE"}), "resolveConflictsOnCreate", "one of")
+	a.refuses(tAddon, with(in("vpc-cni", ""), obj{"serviceAccountRoleArn": "arn:aws:iam::123456789012:role/none"}),
+		"does not exist")
+	a.fails(tAddon, with(in("vpc-cni", ""), obj{"resolveConflictsOnCreate": "PRESERVE"}), "resolveConflictsOnCreate",
+		"one of")
 	a.create(tAddon, "cni", in("vpc-cni", "v1.22.3-eksbuild.1"))
 	a.refuses(tAddon, in("vpc-cni", ""), "ResourceInUseException", "Addon already exists")
 	// Field faults BR-58 and BR-59: DNS needs a node, and one it tolerates.
@@ -209,7 +281,8 @@ func TestAddonRefusals(t *testing.T) {
 	a.create(tNodeGroup, "gpu", groupInputs(p, lt, 1, 1, 1))
 	a.refuses(tAddon, in("coredns", "v1.14.3-eksbuild.3"), "InsufficientNumberOfReplicas")
 	a.deletes(dns)
-	a.create(tAddon, "tolerant", with(in("coredns", "v1.14.3-eksbuild.3"), obj{"configurationValues": `{"tolerations":[{"key":"nvidia.com/gpu","operator":"Exists"}]}`}))
+	a.create(tAddon, "tolerant", with(in("coredns", "v1.14.3-eksbuild.3"),
+		obj{"configurationValues": `{"tolerations":[{"key":"nvidia.com/gpu","operator":"Exists"}]}`}))
 }
 
 func TestAccessEntryRefusals(t *testing.T) {
@@ -225,15 +298,24 @@ func TestAccessEntryRefusals(t *testing.T) {
 	a.refuses(tEntry, in("arn:aws:iam::123456789012:role/headroom-sandbox", nil), "ResourceInUseException")
 	a.refuses(tEntry, in("admin", nil), "format is not valid")
 	// Field fault BR-44.
-	a.refuses(tEntry, in(str(p.nodeRole.out, "arn"), obj{"type": "EC2_LINUX", "kubernetesGroups": []string{"system:nodes"}}), "kubernetesGroups cannot be specified")
-	a.refuses(tEntry, in(str(p.nodeRole.out, "arn"), obj{"kubernetesGroups": []string{"system:masters"}}), "cannot start with system:")
+	a.refuses(tEntry, in(str(p.nodeRole.out, "arn"), obj{
+		"type":             "EC2_LINUX",
+		"kubernetesGroups": []string{"system:nodes"},
+	}), "kubernetesGroups cannot be specified")
+	a.refuses(tEntry, in(str(p.nodeRole.out, "arn"), obj{"kubernetesGroups": []string{"system:masters"}}),
+		"cannot start with system:")
 	a.refuses(tEntry, in("arn:aws:iam::123456789012:role/none", obj{"type": "EC2_LINUX"}), "invalid principal")
 	a.fails(tEntry, in(admin, obj{"type": "EC2_WIN"}), "type", "one of")
 	scope := obj{"type": "cluster"}
-	good := in(admin, obj{"policyArn": "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy", "accessScope": scope})
+	good := in(admin, obj{
+		"policyArn":   "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy",
+		"accessScope": scope,
+	})
 	a.create(tAssoc, "admin", good)
-	a.refuses(tAssoc, with(good, obj{"principalArn": "arn:aws:iam::123456789012:role/none"}), "ResourceNotFoundException")
-	a.refuses(tAssoc, with(good, obj{"policyArn": "arn:aws:iam::aws:policy/AdministratorAccess"}), "policyArn is invalid")
+	a.refuses(tAssoc, with(good, obj{"principalArn": "arn:aws:iam::123456789012:role/none"}),
+		"ResourceNotFoundException")
+	a.refuses(tAssoc, with(good, obj{"policyArn": "arn:aws:iam::aws:policy/AdministratorAccess"}),
+		"policyArn is invalid")
 	a.refuses(tAssoc, with(good, obj{"accessScope": obj{"type": "namespace"}}), "namespaces must be given")
 	a.deletes(entry)
 	if left := strings.Join(a.leftovers(), " "); strings.Contains(left, "AmazonEKSClusterAdminPolicy") {
@@ -252,7 +334,12 @@ func TestPodIdentity(t *testing.T) {
 	p := a.platform()
 	const typ = "aws:eks/podIdentityAssociation:PodIdentityAssociation"
 	role, _ := a.role("pods", "pods.eks.amazonaws.com")
-	in := obj{"clusterName": p.cluster.id, "namespace": "kube-system", "serviceAccount": "x", "roleArn": role.out["arn"]}
+	in := obj{
+		"clusterName":    p.cluster.id,
+		"namespace":      "kube-system",
+		"serviceAccount": "x",
+		"roleArn":        role.out["arn"],
+	}
 	a.refuses(typ, with(in, obj{"roleArn": p.nodeRole.out["arn"]}), "Trust policy", "pods.eks.amazonaws.com")
 	association := a.create(typ, "x", in)
 	a.refuses(typ, in, "ResourceInUseException", "Association already exists")

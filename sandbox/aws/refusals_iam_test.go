@@ -14,21 +14,55 @@ func TestMalformedPolicyDocuments(t *testing.T) {
 		document string
 		wanted   string
 	}{
-		"old version":          {`{"Version":"2012","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}`, "valid version"},
+		"old version": {`{"Version":"2012","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}`,
+			"valid version"},
 		"no statement":         {`{"Version":"2012-10-17"}`, "no Statement"},
 		"unknown element":      {`{"Version":"2012-10-17","Statements":[]}`, "unknown element Statements"},
 		"effect in lower case": {document(obj{"Effect": "allow", "Action": "s3:*", "Resource": "*"}), "Effect"},
 		"no action":            {document(obj{"Effect": "Allow", "Resource": "*"}), "must contain actions"},
 		"action of no vendor":  {document(obj{"Effect": "Allow", "Action": "GetObject", "Resource": "*"}), "vendor"},
 		"no resource":          {document(obj{"Effect": "Allow", "Action": "s3:*"}), "must contain resources"},
-		"resource no ARN":      {document(obj{"Effect": "Allow", "Action": "s3:*", "Resource": "bucket"}), "ARN format"},
-		"other partition":      {document(obj{"Effect": "Allow", "Action": "s3:*", "Resource": "arn:aws-cn:s3:::b"}), "Partition"},
-		"principal":            {document(obj{"Effect": "Allow", "Action": "s3:*", "Resource": "*", "Principal": "*"}), "should not specify a principal"},
-		"sid with a dash":      {document(obj{"Sid": "a-b", "Effect": "Allow", "Action": "s3:*", "Resource": "*"}), "alpha-numeric"},
-		"sid twice":            {document(obj{"Sid": "a", "Effect": "Allow", "Action": "s3:*", "Resource": "*"}, obj{"Sid": "a", "Effect": "Allow", "Action": "s3:*", "Resource": "*"}), "must be unique"},
-		"unknown operator":     {document(obj{"Effect": "Allow", "Action": "s3:*", "Resource": "*", "Condition": obj{"StringEqual": obj{"aws:x": "y"}}}), "Invalid Condition type"},
-		"condition of no map":  {document(obj{"Effect": "Allow", "Action": "s3:*", "Resource": "*", "Condition": obj{"StringEquals": "x"}}), "Invalid Condition type"},
-		"list with a number":   {document(obj{"Effect": "Allow", "Action": []any{1}, "Resource": "*"}), "Syntax errors"},
+		"resource no ARN": {document(obj{
+			"Effect":   "Allow",
+			"Action":   "s3:*",
+			"Resource": "bucket",
+		}), "ARN format"},
+		"other partition": {document(obj{
+			"Effect":   "Allow",
+			"Action":   "s3:*",
+			"Resource": "arn:aws-cn:s3:::b",
+		}), "Partition"},
+		"principal": {document(obj{
+			"Effect":    "Allow",
+			"Action":    "s3:*",
+			"Resource":  "*",
+			"Principal": "*",
+		}), "should not specify a principal"},
+		"sid with a dash": {document(obj{
+			"Sid":      "a-b",
+			"Effect":   "Allow",
+			"Action":   "s3:*",
+			"Resource": "*",
+		}), "alpha-numeric"},
+		"sid twice": {document(obj{
+			"Sid":      "a",
+			"Effect":   "Allow",
+			"Action":   "s3:*",
+			"Resource": "*",
+		}, obj{"Sid": "a", "Effect": "Allow", "Action": "s3:*", "Resource": "*"}), "must be unique"},
+		"unknown operator": {document(obj{
+			"Effect":    "Allow",
+			"Action":    "s3:*",
+			"Resource":  "*",
+			"Condition": obj{"StringEqual": obj{"aws:x": "y"}},
+		}), "Invalid Condition type"},
+		"condition of no map": {document(obj{
+			"Effect":    "Allow",
+			"Action":    "s3:*",
+			"Resource":  "*",
+			"Condition": obj{"StringEquals": "x"},
+		}), "Invalid Condition type"},
+		"list with a number": {document(obj{"Effect": "Allow", "Action": []any{1}, "Resource": "*"}), "Syntax errors"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -39,18 +73,44 @@ func TestMalformedPolicyDocuments(t *testing.T) {
 	a.t = t
 	a.fails(tPolicy, obj{"policy": "{"}, "policy", "invalid JSON")
 	trusts := map[string]string{
-		document(obj{"Effect": "Allow", "Action": "sts:AssumeRole"}):                                                                               "Missing required field Principal",
-		document(obj{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": obj{"Service": "ec2"}}):                                           "Invalid principal",
-		document(obj{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": obj{"Services": "ec2.amazonaws.com"}}):                            "Invalid principal",
-		document(obj{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": obj{"Service": "ec2.amazonaws.com"}, "Resource": "*"}):            "prohibited field Resource",
-		document(obj{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": obj{"AWS": "arn:aws:iam::123456789012:role/none"}}):               "Invalid principal",
-		document(obj{"Effect": "Allow", "Action": "sts:AssumeRoleWithWebIdentity", "Principal": obj{"Federated": "arn:aws-us-gov:iam::1:oidc/x"}}): "Invalid principal",
+		document(obj{"Effect": "Allow", "Action": "sts:AssumeRole"}): "Missing required field Principal",
+		document(obj{
+			"Effect":    "Allow",
+			"Action":    "sts:AssumeRole",
+			"Principal": obj{"Service": "ec2"},
+		}): "Invalid principal",
+		document(obj{
+			"Effect":    "Allow",
+			"Action":    "sts:AssumeRole",
+			"Principal": obj{"Services": "ec2.amazonaws.com"},
+		}): "Invalid principal",
+		document(obj{
+			"Effect":    "Allow",
+			"Action":    "sts:AssumeRole",
+			"Principal": obj{"Service": "ec2.amazonaws.com"},
+			"Resource":  "*",
+		}): "prohibited field Resource",
+		document(obj{
+			"Effect":    "Allow",
+			"Action":    "sts:AssumeRole",
+			"Principal": obj{"AWS": "arn:aws:iam::123456789012:role/none"},
+		}): "Invalid principal",
+		document(obj{
+			"Effect":    "Allow",
+			"Action":    "sts:AssumeRoleWithWebIdentity",
+			"Principal": obj{"Federated": "arn:aws-us-gov:iam::1:oidc/x"},
+		}): "Invalid principal",
 	}
 	for doc, wanted := range trusts {
 		a.refuses(tRole, obj{"assumeRolePolicy": doc}, "MalformedPolicyDocument", wanted)
 	}
 	a.refuses("aws:sqs/queuePolicy:QueuePolicy", obj{
-		"queueUrl": a.create(tQueue, "q", obj{}).id, "policy": document(obj{"Effect": "Allow", "Principal": obj{"Service": "events.amazonaws.com"}, "Action": "sqs:SendMessage"}),
+		"queueUrl": a.create(tQueue, "q", obj{}).id,
+		"policy": document(obj{
+			"Effect":    "Allow",
+			"Principal": obj{"Service": "events.amazonaws.com"},
+			"Action":    "sqs:SendMessage",
+		}),
 	}, "Invalid value for the parameter Policy")
 }
 
@@ -72,17 +132,26 @@ func TestSizesOfPolicyDocumentsAtTheirLimits(t *testing.T) {
 	a.create(tRolePolicy, "half", obj{"role": role.id, "policy": filler(5000)})
 	a.create(tRolePolicy, "rest", obj{"role": role.id, "policy": filler(5240)})
 	a.refuses(tRolePolicy, obj{"role": role.id, "policy": filler(200)}, "LimitExceeded", "10240")
-	long := document(obj{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": obj{"Service": "ec2.amazonaws.com"}, "Condition": obj{"StringLike": obj{"aws:x": strings.Repeat("x", 2000)}}})
+	long := document(obj{
+		"Effect":    "Allow",
+		"Action":    "sts:AssumeRole",
+		"Principal": obj{"Service": "ec2.amazonaws.com"},
+		"Condition": obj{"StringLike": obj{"aws:x": strings.Repeat("x", 2000)}},
+	})
 	a.refuses(tRole, obj{"assumeRolePolicy": long}, "LimitExceeded", "ACLSizePerRole: 2048")
 }
 
 func TestAccessManagementRefusals(t *testing.T) {
 	a := newAccount(t)
 	role := a.create(tRole, "r", obj{"name": "r", "assumeRolePolicy": trust("ec2.amazonaws.com")})
-	a.refuses(tRole, obj{"name": "r", "assumeRolePolicy": trust("ec2.amazonaws.com")}, "EntityAlreadyExists", "Role with name r")
-	a.refuses(tAttachment, obj{"role": "none", "policyArn": "arn:aws:iam::aws:policy/ReadOnlyAccess"}, "NoSuchEntity", "none")
-	a.refuses(tAttachment, obj{"role": role.id, "policyArn": "arn:aws:iam::aws:policy/AmazonEKSWorkerPolicy"}, "NoSuchEntity", "not attachable")
-	a.refuses(tAttachment, obj{"role": role.id, "policyArn": "arn:aws-cn:iam::aws:policy/ReadOnlyAccess"}, "NoSuchEntity")
+	a.refuses(tRole, obj{"name": "r", "assumeRolePolicy": trust("ec2.amazonaws.com")}, "EntityAlreadyExists",
+		"Role with name r")
+	a.refuses(tAttachment, obj{"role": "none", "policyArn": "arn:aws:iam::aws:policy/ReadOnlyAccess"}, "NoSuchEntity",
+		"none")
+	a.refuses(tAttachment, obj{"role": role.id, "policyArn": "arn:aws:iam::aws:policy/AmazonEKSWorkerPolicy"},
+		"NoSuchEntity", "not attachable")
+	a.refuses(tAttachment, obj{"role": role.id, "policyArn": "arn:aws-cn:iam::aws:policy/ReadOnlyAccess"},
+		"NoSuchEntity")
 	a.fails(tRole, obj{"name": strings.Repeat("r", 65), "assumeRolePolicy": "{}"}, "name", "1 - 64")
 	a.fails(tRole, obj{"name": "a/b", "assumeRolePolicy": "{}"}, "name", "letters")
 	a.fails(tPolicy, obj{"name": strings.Repeat("r", 129), "policy": "{}"}, "name", "1 - 128")
@@ -104,7 +173,8 @@ func TestAccessManagementRefusals(t *testing.T) {
 		p := a.create(tPolicy, fmt.Sprint("p", i), obj{"policy": filler(200)})
 		a.create(tAttachment, fmt.Sprint("a", i), obj{"role": full.id, "policyArn": p.out["arn"]})
 	}
-	a.refuses(tAttachment, obj{"role": full.id, "policyArn": "arn:aws:iam::aws:policy/ReadOnlyAccess"}, "LimitExceeded", "PoliciesPerRole: 10")
+	a.refuses(tAttachment, obj{"role": full.id, "policyArn": "arn:aws:iam::aws:policy/ReadOnlyAccess"}, "LimitExceeded",
+		"PoliciesPerRole: 10")
 }
 
 // Field fault BR-47: an attachment made again before the old one is deleted ends detached.
@@ -124,14 +194,16 @@ func TestOIDCProviders(t *testing.T) {
 	a := newAccount(t)
 	in := obj{"url": "https://oidc.eks.us-west-2.amazonaws.com/id/ABC", "clientIdLists": []string{"sts.amazonaws.com"}}
 	provider := a.create(tOIDC, "irsa", in)
-	if provider.out["url"] != "oidc.eks.us-west-2.amazonaws.com/id/ABC" || provider.out["arn"] != "arn:aws:iam::123456789012:oidc-provider/oidc.eks.us-west-2.amazonaws.com/id/ABC" {
+	if provider.out["url"] != "oidc.eks.us-west-2.amazonaws.com/id/ABC" ||
+		provider.out["arn"] != "arn:aws:iam::123456789012:oidc-provider/oidc.eks.us-west-2.amazonaws.com/id/ABC" {
 		t.Errorf("outputs %v", provider.out)
 	}
 	if d := a.diff(provider, in); len(d.Changed) > 0 {
 		t.Errorf("an unchanged provider differs in %v", d.Changed)
 	}
 	a.refuses(tOIDC, in, "EntityAlreadyExists", "https://oidc.eks")
-	a.fails(tOIDC, obj{"url": "oidc.eks.us-west-2.amazonaws.com/id/ABC", "clientIdLists": []string{"x"}}, "url", "https://")
+	a.fails(tOIDC, obj{"url": "oidc.eks.us-west-2.amazonaws.com/id/ABC", "clientIdLists": []string{"x"}}, "url",
+		"https://")
 	a.fails(tOIDC, obj{"url": "https://x.y", "clientIdLists": []string{}}, "clientIdLists", "at least one")
 	a.deletes(a.update(provider, with(in, obj{"tags": obj{"a": "b"}})))
 }

@@ -12,7 +12,11 @@ func TestNodeGroupRefusals(t *testing.T) {
 	a := newAccount(t)
 	p := a.platform()
 	lt := a.create(tLaunchTemplate, "gpu", templateInputs("gpu-l4"))
-	d := a.create(tSubnet, "net-d", obj{"vpcId": p.vpc.id, "cidrBlock": "10.0.32.0/20", "availabilityZone": "us-west-2d"})
+	d := a.create(tSubnet, "net-d", obj{
+		"vpcId":            p.vpc.id,
+		"cidrBlock":        "10.0.32.0/20",
+		"availabilityZone": "us-west-2d",
+	})
 	good := groupInputs(p, lt, 0, 1, 4)
 	size := func(low, desired, high int) obj {
 		return with(good, obj{"scalingConfig": obj{"minSize": low, "desiredSize": desired, "maxSize": high}})
@@ -32,34 +36,58 @@ func TestNodeGroupRefusals(t *testing.T) {
 		wanted []string
 	}{
 		// Field fault BR-16.
-		"desired below minimum":    {size(2, 1, 10), []string{"Minimum capacity 2 can't be greater than desired size 1"}},
-		"desired above maximum":    {size(0, 5, 3), []string{"desired capacity 5 can't be greater than max size 3"}},
-		"minimum above maximum":    {size(4, 4, 3), []string{"Minimum capacity 4 can't be greater than maximum size 3"}},
-		"more nodes than quota":    {size(0, 0, 451), []string{"ResourceLimitExceededException", "450"}},
-		"cluster not there":        {with(good, obj{"clusterName": "none"}), []string{"No cluster found for name: none"}},
-		"role of a cluster":        {with(good, obj{"nodeRoleArn": p.clusterRole.out["arn"]}), []string{"ec2.amazonaws.com", "trust relationships"}},
-		"template not there":       {with(good, obj{"launchTemplate": obj{"id": "lt-none", "version": "1"}}), []string{"Launch template lt-none not found"}},
-		"template version missing": {with(good, obj{"launchTemplate": obj{"id": lt.id, "version": "7"}}), []string{"version that exists"}},
+		"desired below minimum": {size(2, 1, 10),
+			[]string{"Minimum capacity 2 can't be greater than desired size 1"}},
+		"desired above maximum": {size(0, 5, 3), []string{"desired capacity 5 can't be greater than max size 3"}},
+		"minimum above maximum": {size(4, 4, 3),
+			[]string{"Minimum capacity 4 can't be greater than maximum size 3"}},
+		"more nodes than quota": {size(0, 0, 451), []string{"ResourceLimitExceededException", "450"}},
+		"cluster not there": {with(good, obj{"clusterName": "none"}),
+			[]string{"No cluster found for name: none"}},
+		"role of a cluster": {with(good, obj{"nodeRoleArn": p.clusterRole.out["arn"]}),
+			[]string{"ec2.amazonaws.com", "trust relationships"}},
+		"template not there": {with(good, obj{"launchTemplate": obj{"id": "lt-none", "version": "1"}}),
+			[]string{"Launch template lt-none not found"}},
+		"template version missing": {with(good, obj{"launchTemplate": obj{"id": lt.id, "version": "7"}}),
+			[]string{"version that exists"}},
 		// Field fault BR-67.
-		"disk beside a template":    {with(good, obj{"diskSize": 200}), []string{"Disk size must be specified within the launch template"}},
-		"types in both":             {template(obj{"instanceType": "g6.xlarge"}), []string{"both in the launch template and in the node group"}},
-		"template with a profile":   {template(obj{"iamInstanceProfile": obj{"name": "x"}}), []string{"should not specify iamInstanceProfile"}},
-		"template with a subnet":    {template(obj{"networkInterfaces": []obj{{"subnetId": p.a.id}}}), []string{"should not specify a subnet"}},
-		"template with spot":        {template(obj{"instanceMarketOptions": obj{"marketType": "spot"}}), []string{"should not specify instanceMarketOptions"}},
-		"image in the template":     {template(obj{"imageId": "ami-1"}), []string{"image id"}},
-		"type that does not exist":  {with(good, obj{"instanceTypes": []string{"g6.huge"}}), []string{"do not exist: [g6.huge]"}},
-		"GPU type, plain image":     {with(good, obj{"amiType": "AL2023_x86_64_STANDARD"}), []string{"not a valid instance type", "g6.xlarge"}},
-		"plain type, GPU image":     {with(good, obj{"instanceTypes": []string{"m6i.large"}}), []string{"not a valid instance type", "m6i.large"}},
-		"other architecture":        {with(good, obj{"instanceTypes": []string{"m7g.large"}, "amiType": "AL2023_x86_64_STANDARD"}), []string{"not a valid instance type"}},
-		"mixed architectures":       {with(good, obj{"instanceTypes": []string{"m6i.large", "m7g.large"}, "amiType": "AL2023_x86_64_STANDARD"}), []string{"different architectures"}},
-		"AL2 with 1.36":             {with(good, obj{"amiType": "AL2_x86_64_GPU", "releaseVersion": nil}), []string{"only supported for kubernetes versions 1.32"}},
-		"release that is not there": {with(good, obj{"releaseVersion": "1.36.3-20260101"}), []string{"Requested release version 1.36.3-20260101 is not valid"}},
-		"release of another minor":  {with(good, obj{"releaseVersion": "1.35.5-20260911"}), []string{"not valid for kubernetes version 1.36"}},
-		"newer than the cluster":    {with(good, obj{"version": "1.37", "releaseVersion": nil}), []string{"1.37"}},
+		"disk beside a template": {with(good, obj{"diskSize": 200}),
+			[]string{"Disk size must be specified within the launch template"}},
+		"types in both": {template(obj{"instanceType": "g6.xlarge"}),
+			[]string{"both in the launch template and in the node group"}},
+		"template with a profile": {template(obj{"iamInstanceProfile": obj{"name": "x"}}),
+			[]string{"should not specify iamInstanceProfile"}},
+		"template with a subnet": {template(obj{"networkInterfaces": []obj{{"subnetId": p.a.id}}}),
+			[]string{"should not specify a subnet"}},
+		"template with spot": {template(obj{"instanceMarketOptions": obj{"marketType": "spot"}}),
+			[]string{"should not specify instanceMarketOptions"}},
+		"image in the template": {template(obj{"imageId": "ami-1"}), []string{"image id"}},
+		"type that does not exist": {with(good, obj{"instanceTypes": []string{"g6.huge"}}),
+			[]string{"do not exist: [g6.huge]"}},
+		"GPU type, plain image": {with(good, obj{"amiType": "AL2023_x86_64_STANDARD"}),
+			[]string{"not a valid instance type", "g6.xlarge"}},
+		"plain type, GPU image": {with(good, obj{"instanceTypes": []string{"m6i.large"}}),
+			[]string{"not a valid instance type", "m6i.large"}},
+		"other architecture": {with(good, obj{
+			"instanceTypes": []string{"m7g.large"},
+			"amiType":       "AL2023_x86_64_STANDARD",
+		}), []string{"not a valid instance type"}},
+		"mixed architectures": {with(good, obj{
+			"instanceTypes": []string{"m6i.large", "m7g.large"},
+			"amiType":       "AL2023_x86_64_STANDARD",
+		}), []string{"different architectures"}},
+		"AL2 with 1.36": {with(good, obj{"amiType": "AL2_x86_64_GPU", "releaseVersion": nil}),
+			[]string{"only supported for kubernetes versions 1.32"}},
+		"release that is not there": {with(good, obj{"releaseVersion": "1.36.3-20260101"}),
+			[]string{"Requested release version 1.36.3-20260101 is not valid"}},
+		"release of another minor": {with(good, obj{"releaseVersion": "1.35.5-20260911"}),
+			[]string{"not valid for kubernetes version 1.36"}},
+		"newer than the cluster": {with(good, obj{"version": "1.37", "releaseVersion": nil}), []string{"1.37"}},
 		// Field fault BR-68.
-		"zone without the type": {with(good, obj{"subnetIds": []string{p.a.id, d.id}}), []string{"g6.xlarge", "not supported in your requested Availability Zone (us-west-2d)"}},
-		"subnet not there":      {with(good, obj{"subnetIds": []string{"subnet-none"}}), []string{"subnet-none"}},
-		"reserved label":        {with(good, obj{"labels": obj{"eks.amazonaws.com/x": "y"}}), []string{"reserved prefixes"}},
+		"zone without the type": {with(good, obj{"subnetIds": []string{p.a.id, d.id}}),
+			[]string{"g6.xlarge", "not supported in your requested Availability Zone (us-west-2d)"}},
+		"subnet not there": {with(good, obj{"subnetIds": []string{"subnet-none"}}), []string{"subnet-none"}},
+		"reserved label":   {with(good, obj{"labels": obj{"eks.amazonaws.com/x": "y"}}), []string{"reserved prefixes"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -69,14 +97,18 @@ func TestNodeGroupRefusals(t *testing.T) {
 	}
 	a.t = t
 	for property, in := range map[string]obj{
-		"taints.effect":              with(good, obj{"taints": []obj{{"key": "a", "effect": "NoSchedule"}}}), // field fault BR-63
-		"taints[0]":                  with(good, obj{"taints": []obj{{"key": strings.Repeat("a", 64), "effect": "NO_SCHEDULE"}}}),
-		"capacityType":               with(good, obj{"capacityType": "spot"}),
-		"amiType":                    with(good, obj{"amiType": "AL2023"}),
-		"nodeGroupName":              with(good, obj{"nodeGroupName": strings.Repeat("n", 64)}),
-		"scalingConfig.maxSize":      size(0, 0, 0),
-		"scalingConfig.minSize":      size(-1, 0, 1),
-		"updateConfig":               with(good, obj{"updateConfig": obj{"maxUnavailable": 1, "maxUnavailablePercentage": 10}}),
+		"taints.effect": with(good, obj{"taints": []obj{{"key": "a", "effect": "NoSchedule"}}}), // field fault BR-63
+		"taints[0]": with(good, obj{"taints": []obj{{
+			"key":    strings.Repeat("a", 64),
+			"effect": "NO_SCHEDULE",
+		}}}),
+		"capacityType":          with(good, obj{"capacityType": "spot"}),
+		"amiType":               with(good, obj{"amiType": "AL2023"}),
+		"nodeGroupName":         with(good, obj{"nodeGroupName": strings.Repeat("n", 64)}),
+		"scalingConfig.maxSize": size(0, 0, 0),
+		"scalingConfig.minSize": size(-1, 0, 1),
+		"updateConfig": with(good,
+			obj{"updateConfig": obj{"maxUnavailable": 1, "maxUnavailablePercentage": 10}}),
 		"remoteAccess":               with(good, obj{"remoteAccess": obj{"ec2SshKey": "k"}}),
 		"scalingConfig.desiredSize":  with(good, obj{"scalingConfig": obj{"minSize": 0, "maxSize": 1}}),
 		"updateConfig.maxUnavailabl": with(good, obj{"updateConfig": obj{"maxUnavailable": 0}}),
@@ -86,7 +118,8 @@ func TestNodeGroupRefusals(t *testing.T) {
 	a.create(tNodeGroup, "gpu", good)
 	a.refuses(tNodeGroup, good, "ResourceInUseException", "NodeGroup already exists with name gpu-l4")
 	a.act(func(s *world.State) error { return s.SetQuota(world.QuotaNodeGroups, 1) })
-	a.refuses(tNodeGroup, with(good, obj{"nodeGroupName": "second"}), "ResourceLimitExceededException", "Nodegroup limit")
+	a.refuses(tNodeGroup, with(good, obj{"nodeGroupName": "second"}), "ResourceLimitExceededException",
+		"Nodegroup limit")
 }
 
 func TestNodeGroupsThatAreMadeAndDoNotWork(t *testing.T) {
@@ -96,7 +129,8 @@ func TestNodeGroupsThatAreMadeAndDoNotWork(t *testing.T) {
 		wanted []string
 	}{
 		// Field fault BR-64.
-		"reserved label the kubelet refuses": {nil, obj{"labels": obj{"node-role.kubernetes.io/worker": "true"}}, []string{"NodeCreationFailure", "node-role.kubernetes.io/worker"}},
+		"reserved label the kubelet refuses": {nil, obj{"labels": obj{"node-role.kubernetes.io/worker": "true"}},
+			[]string{"NodeCreationFailure", "node-role.kubernetes.io/worker"}},
 		// Field fault BR-81.
 		"no quota": {func(a *account, _ platform) {
 			a.act(func(s *world.State) error { return s.SetQuota(world.QuotaGOnDemand, 0) })
@@ -110,7 +144,8 @@ func TestNodeGroupsThatAreMadeAndDoNotWork(t *testing.T) {
 				return s.EmptyZone("us-west-2b", "g6.xlarge", true)
 			})
 		}, obj{}, []string{"AsgInstanceLaunchFailures", "InsufficientInstanceCapacity"}},
-		"role without policies": {func(a *account, p platform) { a.deletes(p.policies...) }, obj{}, []string{"NodeCreationFailure", "lacks"}},
+		"role without policies": {func(a *account, p platform) { a.deletes(p.policies...) }, obj{},
+			[]string{"NodeCreationFailure", "lacks"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +166,8 @@ func TestNodeGroupsThatAreMadeAndDoNotWork(t *testing.T) {
 			}
 			_, err = a.tryUpdate(group, with(groupInputs(p, lt, 0, 1, 5), c.change))
 			wantError(t, err, "ResourceInUseException", "not in Active State")
-			if again := a.update(group, with(groupInputs(p, lt, 0, 1, 4), c.change)); str(again.out, "status") != "CREATE_FAILED" {
+			if again := a.update(group, with(groupInputs(p, lt, 0, 1, 4), c.change)); str(again.out,
+				"status") != "CREATE_FAILED" {
 				t.Errorf("an update without a change made it %v", again.out["status"])
 			}
 			a.deletes(group)
@@ -188,7 +224,8 @@ func TestTheLiveDesiredSizeIsSeenByARefresh(t *testing.T) {
 	}
 }
 
-// Field fault BR-13, and what the ignored path does not cure: the provider sends all three sizes when one changes, the desired one from state.
+// Field fault BR-13, and what the ignored path does not cure: the provider sends all three sizes when one changes, the
+// desired one from state.
 func TestAChangedMaximumSendsTheDesiredSizeOfTheState(t *testing.T) {
 	a := newAccount(t)
 	p := a.platform()
@@ -231,7 +268,8 @@ func TestANewTemplateVersionReplacesTheNodes(t *testing.T) {
 	before := list(a.asks("aws:ec2/getInstances:getInstances", obj{}), "ids")
 	lt = a.update(lt, templateInputs("renamed"))
 	a.update(group, with(in, obj{"launchTemplate": obj{"id": lt.id, "version": "2"}}))
-	after := list(a.asks("aws:ec2/getInstances:getInstances", obj{"instanceTags": obj{"headroom/pool": "renamed"}}), "ids")
+	after := list(a.asks("aws:ec2/getInstances:getInstances", obj{"instanceTags": obj{"headroom/pool": "renamed"}}),
+		"ids")
 	if len(before) != 2 || len(after) != 2 || before[0] == after[0] {
 		t.Errorf("before %v, after %v", before, after)
 	}

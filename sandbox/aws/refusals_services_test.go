@@ -13,15 +13,26 @@ const root = "arn:aws:iam::123456789012:root"
 func TestKeys(t *testing.T) {
 	a := newAccount(t)
 	admin := obj{"Sid": "admin", "Effect": "Allow", "Principal": obj{"AWS": root}, "Action": "kms:*", "Resource": "*"}
-	logs := obj{"Sid": "Allow logs", "Effect": "Allow", "Principal": obj{"Service": "logs.us-west-2.amazonaws.com"}, "Action": []string{"kms:Encrypt*", "kms:Decrypt*"}, "Resource": "*"}
+	logs := obj{
+		"Sid":       "Allow logs",
+		"Effect":    "Allow",
+		"Principal": obj{"Service": "logs.us-west-2.amazonaws.com"},
+		"Action":    []string{"kms:Encrypt*", "kms:Decrypt*"},
+		"Resource":  "*",
+	}
 	bare := a.create(tKey, "bare", obj{"description": "secrets", "enableKeyRotation": true})
 	if str(bare.out, "arn") != "arn:aws:kms:us-west-2:123456789012:key/"+bare.id || bare.out["keyId"] != bare.id {
 		t.Errorf("outputs %v", bare.out)
 	}
 	a.refuses(tKey, obj{"policy": document(logs)}, "will not allow you to update the key policy")
-	a.refuses(tKey, obj{"policy": document(obj{"Effect": "Allow", "Action": "kms:*", "Resource": "*"})}, "MalformedPolicyDocumentException", "Principal")
+	a.refuses(tKey, obj{"policy": document(obj{
+		"Effect":   "Allow",
+		"Action":   "kms:*",
+		"Resource": "*",
+	})}, "MalformedPolicyDocumentException", "Principal")
 	a.fails(tKey, obj{"deletionWindowInDays": 5}, "deletionWindowInDays", "7 - 30")
-	a.refuses(tLogGroup, obj{"name": "x", "kmsKeyId": bare.out["arn"]}, "AccessDeniedException", "not allowed to be used")
+	a.refuses(tLogGroup, obj{"name": "x", "kmsKeyId": bare.out["arn"]}, "AccessDeniedException",
+		"not allowed to be used")
 	good := a.create(tKey, "logs", obj{"policy": document(admin, logs)})
 	a.create(tLogGroup, "logs", obj{"name": "x", "kmsKeyId": good.out["arn"]})
 	a.create("aws:kms/keyPolicy:KeyPolicy", "bare", obj{"keyId": bare.id, "policy": document(admin, logs)})
@@ -47,7 +58,8 @@ func TestQueues(t *testing.T) {
 	a := newAccount(t)
 	queue := a.create(tQueue, "interruption", obj{"messageRetentionSeconds": 300, "sqsManagedSseEnabled": true})
 	name := str(queue.out, "name")
-	if queue.id != "https://sqs.us-west-2.amazonaws.com/123456789012/"+name || str(queue.out, "arn") != "arn:aws:sqs:us-west-2:123456789012:"+name {
+	if queue.id != "https://sqs.us-west-2.amazonaws.com/123456789012/"+name ||
+		str(queue.out, "arn") != "arn:aws:sqs:us-west-2:123456789012:"+name {
 		t.Errorf("id %s, outputs %v", queue.id, queue.out)
 	}
 	if got := a.asks("aws:sqs/getQueue:getQueue", obj{"name": name}); got["arn"] != queue.out["arn"] {
@@ -61,11 +73,26 @@ func TestQueues(t *testing.T) {
 	a.fails(tQueue, obj{"name": strings.Repeat("q", 81)}, "name", "1 - 80")
 	a.fails(tQueue, obj{"sqsManagedSseEnabled": true, "kmsMasterKeyId": "alias/aws/sqs"}, "kmsMasterKeyId", "one type")
 	const typ = "aws:sqs/queuePolicy:QueuePolicy"
-	good := document(obj{"Effect": "Allow", "Principal": obj{"Service": "events.amazonaws.com"}, "Action": "sqs:SendMessage", "Resource": queue.out["arn"]},
-		obj{"Sid": "DenyHTTP", "Effect": "Deny", "Principal": "*", "Action": "sqs:*", "Resource": queue.out["arn"], "Condition": obj{"Bool": obj{"aws:SecureTransport": false}}})
+	good := document(obj{
+		"Effect":    "Allow",
+		"Principal": obj{"Service": "events.amazonaws.com"},
+		"Action":    "sqs:SendMessage",
+		"Resource":  queue.out["arn"],
+	},
+		obj{
+			"Sid":       "DenyHTTP",
+			"Effect":    "Deny",
+			"Principal": "*",
+			"Action":    "sqs:*",
+			"Resource":  queue.out["arn"],
+			"Condition": obj{"Bool": obj{"aws:SecureTransport": false}},
+		})
 	policy := a.create(typ, "interruption", obj{"queueUrl": queue.id, "policy": good})
 	a.refuses(typ, obj{"queueUrl": "https://none", "policy": good}, "NonExistentQueue")
-	a.refuses(typ, obj{"queueUrl": queue.id, "policy": document(obj{"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": "*"})}, "Invalid value for the parameter Policy")
+	a.refuses(typ, obj{
+		"queueUrl": queue.id,
+		"policy":   document(obj{"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": "*"}),
+	}, "Invalid value for the parameter Policy")
 	if read, _ := a.read(queue); read.out["policy"] != good {
 		t.Error("the queue does not show its policy")
 	}
@@ -80,13 +107,15 @@ func TestEventRules(t *testing.T) {
 	pattern := `{"source":["aws.ec2"],"detail-type":["EC2 Spot Instance Interruption Warning"]}`
 	rule := a.create(tRule, "spot", obj{"name": "headroom-spot", "eventPattern": pattern})
 	a.refuses(tRule, obj{"name": "headroom-spot", "eventPattern": pattern}, "already exists") // field fault BR-31
-	for _, bad := range []string{`[]`, `{}`, `{"source":"aws.ec2"}`, `{"source":[]}`, `{"detail":{"state":"stopped"}}`} {
+	for _, bad := range []string{`[]`, `{}`, `{"source":"aws.ec2"}`, `{"source":[]}`,
+		`{"detail":{"state":"stopped"}}`} {
 		a.refuses(tRule, obj{"eventPattern": bad}, "InvalidEventPatternException")
 	}
 	a.fails(tRule, obj{"eventPattern": "{"}, "eventPattern", "invalid JSON")
 	a.fails(tRule, obj{}, "eventPattern", "one of")
 	a.fails(tRule, obj{"name": strings.Repeat("r", 65), "eventPattern": pattern}, "name", "1 - 64")
-	if d := a.diff(rule, obj{"name": "headroom-spot", "eventPattern": strings.ReplaceAll(pattern, ",", " , ")}); len(d.Changed) > 0 {
+	if d := a.diff(rule, obj{"name": "headroom-spot",
+		"eventPattern": strings.ReplaceAll(pattern, ",", " , ")}); len(d.Changed) > 0 {
 		t.Errorf("white space in a pattern changes %v", d.Changed)
 	}
 	queue := a.create(tQueue, "q", obj{})
@@ -114,7 +143,8 @@ func TestGroupTags(t *testing.T) {
 		}
 		return out
 	}
-	if got := tags(); got["k8s.io/cluster-autoscaler/enabled"] != "true" || got["k8s.io/cluster-autoscaler/headroom-test"] != "owned" {
+	if got := tags(); got["k8s.io/cluster-autoscaler/enabled"] != "true" ||
+		got["k8s.io/cluster-autoscaler/headroom-test"] != "owned" {
 		t.Errorf("EKS's own tags are missing: %v", got)
 	}
 	const typ = "aws:autoscaling/tag:Tag"
@@ -135,7 +165,8 @@ func TestGroupTags(t *testing.T) {
 	a.refuses(typ, with(in("k", "v"), obj{"autoscalingGroupName": "none"}), "AutoScalingGroup name not found")
 	a.fails(typ, in(strings.Repeat("k", 129), "v"), "tag", "1 to 128")
 	a.fails(typ, in("k", strings.Repeat("v", 257)), "tag", "at most 256")
-	a.fails(typ, obj{"autoscalingGroupName": "x", "tag": obj{"key": "k", "value": "v"}}, "tag.propagateAtLaunch", "required")
+	a.fails(typ, obj{"autoscalingGroupName": "x", "tag": obj{"key": "k", "value": "v"}}, "tag.propagateAtLaunch",
+		"required")
 	for i := len(tags()); i < maxTags; i++ {
 		a.create(typ, fmt.Sprint("t", i), in(fmt.Sprint("k", i), "v"))
 	}
@@ -154,14 +185,20 @@ func TestParameters(t *testing.T) {
 	p := a.create(tParameter, "capacity", in)
 	a.refuses(tParameter, in, "ParameterAlreadyExists")
 	p = a.update(p, with(in, obj{"value": "{ }"}))
-	if num(p.out, "version") != 2 || str(p.out, "arn") != "arn:aws:ssm:us-west-2:123456789012:parameter/headroom/test/capacity" {
+	if num(p.out, "version") != 2 || str(p.out,
+		"arn") != "arn:aws:ssm:us-west-2:123456789012:parameter/headroom/test/capacity" {
 		t.Errorf("outputs %v", p.out)
 	}
 	if got := a.asks("aws:ssm/getParameter:getParameter", obj{"name": in["name"]}); got["value"] != "{ }" {
 		t.Errorf("value %v", got["value"])
 	}
-	a.refuses(tParameter, with(in, obj{"name": "big", "value": strings.Repeat("x", 4097)}), "ValidationException", "4096")
-	a.create(tParameter, "advanced", with(in, obj{"name": "big", "tier": "Advanced", "value": strings.Repeat("x", 8192)}))
+	a.refuses(tParameter, with(in, obj{"name": "big", "value": strings.Repeat("x", 4097)}), "ValidationException",
+		"4096")
+	a.create(tParameter, "advanced", with(in, obj{
+		"name":  "big",
+		"tier":  "Advanced",
+		"value": strings.Repeat("x", 8192),
+	}))
 	a.fails(tParameter, with(in, obj{"name": "/aws/x"}), "name", "aws")
 	a.fails(tParameter, obj{"name": "x", "type": "String"}, "value", "one of")
 }
@@ -173,7 +210,10 @@ func TestPermissionLost(t *testing.T) {
 		wanted string
 	}{
 		"quota": {"servicequotas:GetServiceQuota", func(a *account) error {
-			_, err := a.ask("aws:servicequotas/getServiceQuota:getServiceQuota", obj{"serviceCode": "ec2", "quotaCode": world.QuotaGOnDemand})
+			_, err := a.ask("aws:servicequotas/getServiceQuota:getServiceQuota", obj{
+				"serviceCode": "ec2",
+				"quotaCode":   world.QuotaGOnDemand,
+			})
 			return err
 		}, "AccessDeniedException"},
 		"instances": {"ec2:Describe*", func(a *account) error {

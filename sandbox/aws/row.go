@@ -8,22 +8,25 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-// row describes one resource type: what the API takes, fills in, refuses and links. One row is one type; see the files named after services.
+// row describes one resource type: what the API takes, fills in, refuses and links. One row is one type; see the files
+// named after services.
 type row struct {
 	// API actions behind each operation; several when the provider makes several calls.
 	create, read, update, delete string
 
 	inputs   string // every input property there is
 	required string
-	replaces string            // paths whose change forces a replacement; with ? only a change of a value that was there, with - only its removal
+	// paths whose change forces a replacement; with ? only a change of a value that was there, with - only its removal
+	replaces string
 	lists    string            // paths of lists whose order counts; all others are sets
 	json     string            // paths of JSON documents: compared by meaning
 	enums    map[string]string // path -> allowed words
 	ranges   map[string][2]int
 	defaults obj // what AWS fills in for inputs left out
 
-	name     naming
-	id       string                                    // template of the id, over inputs, {region}, ... and {hex} or {uuid}, which are new every time
+	name naming
+	// template of the id, over inputs, {region}, ... and {hex} or {uuid}, which are new every time
+	id       string
 	derive   func(s *world.State, in obj) (obj, error) // more values for templates
 	upsert   bool                                      // AWS takes a second creation of the same for an update
 	computed map[string]string                         // templates of outputs, over the same and {id}, {arn}
@@ -34,9 +37,10 @@ type row struct {
 	exists string // error when the id is taken; template
 	inUse  string // error when a blocking reference is left at deletion; template over outputs and {user}
 
-	check       func(in obj, fail func(path, reason string)) // what the provider refuses at plan time
-	plan        func(outputs, in obj) error                  // the same, for what depends on the outputs in state; nil at creation
-	onCreate    func(*call) error                            // after the generic part; may set outputs and change the world
+	check func(in obj, fail func(path, reason string)) // what the provider refuses at plan time
+	// the same, for what depends on the outputs in state; nil at creation
+	plan        func(outputs, in obj) error
+	onCreate    func(*call) error // after the generic part; may set outputs and change the world
 	onUpdate    func(*call) error
 	onRead      func(*call) error // brings live values into inputs and outputs
 	onDelete    func(*call) error
@@ -80,7 +84,8 @@ type call struct {
 	res     *world.Resource
 	in, out obj
 	old     obj // inputs before an update
-	state   obj // outputs before an update, as the engine knows them: a refresh may have brought in what the inputs never said
+	// outputs before an update, as the engine knows them: a refresh may have brought in what the inputs never said
+	state obj
 }
 
 // key of the resource in the world.
@@ -139,13 +144,16 @@ func denied(s *world.State, actions ...string) error {
 			caller := callerARN(s)
 			switch service, _, _ := strings.Cut(action, ":"); service {
 			case "ec2":
-				return fmt.Errorf("UnauthorizedOperation: You are not authorized to perform this operation. User: %s is not authorized to perform: %s because no identity-based policy allows the %s action",
+				return fmt.Errorf("UnauthorizedOperation: You are not authorized to perform this operation. User: %s "+
+					"is not authorized to perform: %s because no identity-based policy allows the %s action",
 					caller, action, action)
 			case "iam", "sts", "sqs", "autoscaling":
-				return fmt.Errorf("AccessDenied: User: %s is not authorized to perform: %s because no identity-based policy allows the %s action",
+				return fmt.Errorf("AccessDenied: User: %s is not authorized to perform: %s because no identity-based "+
+					"policy allows the %s action",
 					caller, action, action)
 			default:
-				return fmt.Errorf("AccessDeniedException: User: %s is not authorized to perform: %s because no identity-based policy allows the %s action",
+				return fmt.Errorf("AccessDeniedException: User: %s is not authorized to perform: %s because no "+
+					"identity-based policy allows the %s action",
 					caller, action, action)
 			}
 		}

@@ -12,17 +12,37 @@ import (
 
 func init() {
 	register(tSecurityGroup, row{
-		create: "ec2:CreateSecurityGroup", read: "ec2:DescribeSecurityGroups", update: "ec2:CreateTags", delete: "ec2:DeleteSecurityGroup",
-		inputs: "description egress ingress name namePrefix revokeRulesOnDelete vpcId", replaces: "description name namePrefix vpcId",
-		name: naming{property: "name", prefix: "namePrefix", auto: true, min: 1, max: 255, pattern: regexp.MustCompile(`^([^s]|s[^g]|sg[^-])`), says: "must not begin with sg-"},
+		create:   "ec2:CreateSecurityGroup",
+		read:     "ec2:DescribeSecurityGroups",
+		update:   "ec2:CreateTags",
+		delete:   "ec2:DeleteSecurityGroup",
+		inputs:   "description egress ingress name namePrefix revokeRulesOnDelete vpcId",
+		replaces: "description name namePrefix vpcId",
+		name: naming{
+			property: "name",
+			prefix:   "namePrefix",
+			auto:     true,
+			min:      1,
+			max:      255,
+			pattern:  regexp.MustCompile(`^([^s]|s[^g]|sg[^-])`),
+			says:     "must not begin with sg-",
+		},
 		refs: []ref{
 			vpcRef,
 			{path: "ingress.securityGroups", typ: tSecurityGroup, gone: groupGone},
 			{path: "egress.securityGroups", typ: tSecurityGroup, gone: groupGone},
 		},
-		id: "sg-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:security-group/{id}", tagged: true,
-		defaults: obj{"description": "Managed by Pulumi", "revokeRulesOnDelete": false, "ingress": []any{}, "egress": []any{}},
-		computed: map[string]string{"ownerId": "{account}"}, inUse: "DependencyViolation: resource {id} has a dependent object",
+		id:     "sg-{hex}",
+		arn:    "arn:{partition}:ec2:{region}:{account}:security-group/{id}",
+		tagged: true,
+		defaults: obj{
+			"description":         "Managed by Pulumi",
+			"revokeRulesOnDelete": false,
+			"ingress":             []any{},
+			"egress":              []any{},
+		},
+		computed: map[string]string{"ownerId": "{account}"},
+		inUse:    "DependencyViolation: resource {id} has a dependent object",
 		check: func(in obj, fail func(string, string)) {
 			for i, v := range slices.Concat(list(in, "ingress"), list(in, "egress")) {
 				rule, _ := v.(obj)
@@ -43,39 +63,54 @@ func init() {
 		onDelete: func(c *call) error { return groupInUse(c.s, c.res.ID) },
 	})
 	register("aws:ec2/securityGroupRule:SecurityGroupRule", row{
-		create: "ec2:AuthorizeSecurityGroupIngress ec2:AuthorizeSecurityGroupEgress", read: "ec2:DescribeSecurityGroups",
-		update: "ec2:UpdateSecurityGroupRuleDescriptionsIngress", delete: "ec2:RevokeSecurityGroupIngress ec2:RevokeSecurityGroupEgress",
-		inputs:   "cidrBlocks description fromPort ipv6CidrBlocks prefixListIds protocol securityGroupId self sourceSecurityGroupId toPort type",
+		create: "ec2:AuthorizeSecurityGroupIngress ec2:AuthorizeSecurityGroupEgress",
+		read:   "ec2:DescribeSecurityGroups",
+		update: "ec2:UpdateSecurityGroupRuleDescriptionsIngress",
+		delete: "ec2:RevokeSecurityGroupIngress ec2:RevokeSecurityGroupEgress",
+		inputs: "cidrBlocks description fromPort ipv6CidrBlocks prefixListIds protocol securityGroupId self " +
+			"sourceSecurityGroupId toPort type",
 		required: "fromPort protocol securityGroupId toPort type",
-		replaces: "cidrBlocks fromPort ipv6CidrBlocks prefixListIds protocol securityGroupId self sourceSecurityGroupId toPort type",
-		enums:    map[string]string{"type": "ingress egress"}, ranges: map[string][2]int{"fromPort": {-1, 65535}, "toPort": {-1, 65535}},
+		replaces: "cidrBlocks fromPort ipv6CidrBlocks prefixListIds protocol securityGroupId self " +
+			"sourceSecurityGroupId toPort type",
+		enums:  map[string]string{"type": "ingress egress"},
+		ranges: map[string][2]int{"fromPort": {-1, 65535}, "toPort": {-1, 65535}},
 		refs: []ref{
 			{path: "securityGroupId", typ: tSecurityGroup, gone: groupGone, onGone: cascades},
 			{path: "sourceSecurityGroupId", typ: tSecurityGroup, gone: groupGone},
 		},
-		id: "sgrule-{hex}", computed: map[string]string{"securityGroupRuleId": "sgr-{random}"},
+		id:       "sgrule-{hex}",
+		computed: map[string]string{"securityGroupRuleId": "sgr-{random}"},
 		check: func(in obj, fail func(string, string)) {
 			checkRule(in, str(in, "protocol"), "cidrBlocks", fail)
-			if !has(in, "cidrBlocks") && !has(in, "ipv6CidrBlocks") && !has(in, "prefixListIds") && !has(in, "sourceSecurityGroupId") && !truth(in, "self") && !isUnknown(in["self"]) {
-				fail("cidrBlocks", "one of cidrBlocks, ipv6CidrBlocks, self, sourceSecurityGroupId or prefixListIds must be set to create a security group rule")
+			if !has(in, "cidrBlocks") && !has(in, "ipv6CidrBlocks") && !has(in, "prefixListIds") &&
+				!has(in, "sourceSecurityGroupId") && !truth(in, "self") && !isUnknown(in["self"]) {
+				fail("cidrBlocks", "one of cidrBlocks, ipv6CidrBlocks, self, sourceSecurityGroupId or prefixListIds "+
+					"must be set to create a security group rule")
 			}
 		},
 		onCreate: func(c *call) error {
-			return duplicateRule(c, "type cidrBlocks ipv6CidrBlocks fromPort toPort protocol securityGroupId self sourceSecurityGroupId")
+			return duplicateRule(c, "type cidrBlocks ipv6CidrBlocks fromPort toPort protocol securityGroupId self "+
+				"sourceSecurityGroupId")
 		},
 	})
 	for _, direction := range []string{"Ingress", "Egress"} {
 		register(fmt.Sprintf("aws:vpc/securityGroup%sRule:SecurityGroup%sRule", direction, direction), row{
-			create: "ec2:AuthorizeSecurityGroup" + direction, read: "ec2:DescribeSecurityGroupRules", update: "ec2:ModifySecurityGroupRules",
-			delete:   "ec2:RevokeSecurityGroup" + direction,
-			inputs:   "cidrIpv4 cidrIpv6 description fromPort ipProtocol prefixListId referencedSecurityGroupId securityGroupId toPort",
-			required: "ipProtocol securityGroupId", replaces: "securityGroupId",
-			ranges: map[string][2]int{"fromPort": {-1, 65535}, "toPort": {-1, 65535}},
+			create: "ec2:AuthorizeSecurityGroup" + direction,
+			read:   "ec2:DescribeSecurityGroupRules",
+			update: "ec2:ModifySecurityGroupRules",
+			delete: "ec2:RevokeSecurityGroup" + direction,
+			inputs: "cidrIpv4 cidrIpv6 description fromPort ipProtocol prefixListId referencedSecurityGroupId " +
+				"securityGroupId toPort",
+			required: "ipProtocol securityGroupId",
+			replaces: "securityGroupId",
+			ranges:   map[string][2]int{"fromPort": {-1, 65535}, "toPort": {-1, 65535}},
 			refs: []ref{
 				{path: "securityGroupId", typ: tSecurityGroup, gone: groupGone, onGone: cascades},
 				{path: "referencedSecurityGroupId", typ: tSecurityGroup, gone: groupGone},
 			},
-			id: "sgr-{hex}", arn: "arn:{partition}:ec2:{region}:{account}:security-group-rule/{id}", tagged: true,
+			id:       "sgr-{hex}",
+			arn:      "arn:{partition}:ec2:{region}:{account}:security-group-rule/{id}",
+			tagged:   true,
 			computed: map[string]string{"securityGroupRuleId": "{id}"},
 			check: func(in obj, fail func(string, string)) {
 				checkRule(in, str(in, "ipProtocol"), "cidrIpv4", fail)
@@ -86,11 +121,13 @@ func init() {
 					}
 				}
 				if given != 1 {
-					fail("cidrIpv4", "exactly one of cidrIpv4, cidrIpv6, prefixListId, referencedSecurityGroupId must be set")
+					fail("cidrIpv4", "exactly one of cidrIpv4, cidrIpv6, prefixListId, referencedSecurityGroupId "+
+						"must be set")
 				}
 			},
 			onCreate: func(c *call) error {
-				return duplicateRule(c, "cidrIpv4 cidrIpv6 fromPort toPort ipProtocol securityGroupId referencedSecurityGroupId")
+				return duplicateRule(c, "cidrIpv4 cidrIpv6 fromPort toPort ipProtocol securityGroupId "+
+					"referencedSecurityGroupId")
 			},
 		})
 	}
@@ -98,8 +135,12 @@ func init() {
 
 // groupInUse refuses while an instance has the security group on a network interface.
 func groupInUse(s *world.State, id string) error {
-	for _, i := range s.SortedInstances(func(i *world.Instance) bool { return i.Running() && slices.Contains(i.SecurityGroups, id) }) {
-		return fmt.Errorf("DependencyViolation: resource %s has a dependent object (a network interface of instance %s)", id, i.ID)
+	for _, i := range s.SortedInstances(func(i *world.Instance) bool {
+		return i.Running() &&
+			slices.Contains(i.SecurityGroups, id)
+	}) {
+		return fmt.Errorf(
+			"DependencyViolation: resource %s has a dependent object (a network interface of instance %s)", id, i.ID)
 	}
 	return nil
 }
@@ -121,7 +162,8 @@ func checkRule(in obj, protocol, blocks string, fail func(string, string)) {
 	if protocol != "" && !member("-1 tcp udp icmp icmpv6 all 6 17 1 58", strings.ToLower(protocol)) {
 		fail("protocol", fmt.Sprintf("%q is not a protocol", protocol))
 	}
-	if from, to := num(in, "fromPort"), num(in, "toPort"); has(in, "fromPort") && has(in, "toPort") && from > to && !isUnknown(in["toPort"]) {
+	if from, to := num(in, "fromPort"), num(in, "toPort"); has(in, "fromPort") && has(in, "toPort") && from > to &&
+		!isUnknown(in["toPort"]) {
 		fail("fromPort", fmt.Sprintf("InvalidParameterValue: Invalid TCP/UDP port range (%d:%d)", from, to))
 	}
 	for _, v := range at(in, blocks) {

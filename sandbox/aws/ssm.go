@@ -12,27 +12,47 @@ const tParameter = "aws:ssm/parameter:Parameter"
 
 func init() {
 	register(tParameter, row{
-		create: "ssm:PutParameter", read: "ssm:GetParameter", update: "ssm:PutParameter ssm:AddTagsToResource", delete: "ssm:DeleteParameter",
-		inputs: "allowedPattern arn dataType description insecureValue keyId name overwrite tier type value", required: "type", replaces: "name",
+		create:   "ssm:PutParameter",
+		read:     "ssm:GetParameter",
+		update:   "ssm:PutParameter ssm:AddTagsToResource",
+		delete:   "ssm:DeleteParameter",
+		inputs:   "allowedPattern arn dataType description insecureValue keyId name overwrite tier type value",
+		required: "type",
+		replaces: "name",
 		tagged:   true,
-		name:     naming{property: "name", auto: true, min: 1, max: 1011, pattern: regexp.MustCompile(`^[a-zA-Z0-9_.\-/]+$`), says: "letters, digits and _.-/"},
-		enums:    map[string]string{"type": "String StringList SecureString", "tier": "Standard Advanced Intelligent-Tiering"},
+		name: naming{
+			property: "name",
+			auto:     true,
+			min:      1,
+			max:      1011,
+			pattern:  regexp.MustCompile(`^[a-zA-Z0-9_.\-/]+$`),
+			says:     "letters, digits and _.-/",
+		},
+		enums: map[string]string{
+			"type": "String StringList SecureString",
+			"tier": "Standard Advanced Intelligent-Tiering",
+		},
 		defaults: obj{"tier": "Standard", "dataType": "text"},
-		id:       "{name}", arn: "arn:{partition}:ssm:{region}:{account}:parameter/{path}",
-		exists: "ParameterAlreadyExists: The parameter already exists. To overwrite this value, set the overwrite option in the request to true.",
+		id:       "{name}",
+		arn:      "arn:{partition}:ssm:{region}:{account}:parameter/{path}",
+		exists: "ParameterAlreadyExists: The parameter already exists. To overwrite this value, set the overwrite " +
+			"option in the request to true.",
 		derive: func(_ *world.State, in obj) (obj, error) {
 			return obj{"path": strings.TrimPrefix(str(in, "name"), "/")}, nil
 		},
 		check: func(in obj, fail func(string, string)) {
 			name := strings.ToLower(strings.TrimPrefix(str(in, "name"), "/"))
 			if strings.HasPrefix(name, "aws") || strings.HasPrefix(name, "ssm") {
-				fail("name", "ValidationException: Parameter name: can't be prefixed with \"aws\" or \"ssm\" (case-insensitive)")
+				fail("name", "ValidationException: Parameter name: can't be prefixed with \"aws\" or \"ssm\" "+
+					"(case-insensitive)")
 			}
 			if !has(in, "value") && !has(in, "insecureValue") {
 				fail("value", "one of value, insecureValue must be set")
 			}
 		},
-		onCreate: putParameter, onUpdate: putParameter, changes: "version",
+		onCreate: putParameter,
+		onUpdate: putParameter,
+		changes:  "version",
 	})
 }
 
@@ -43,7 +63,8 @@ func putParameter(c *call) error {
 		limit = 8192
 	}
 	if len(value) > limit {
-		return fmt.Errorf("ValidationException: %s tier parameters support a maximum parameter value of %d characters, this has %d",
+		return fmt.Errorf("ValidationException: %s tier parameters support a maximum parameter value of %d "+
+			"characters, this has %d",
 			str(c.out, "tier"), limit, len(value))
 	}
 	c.set("value", value)

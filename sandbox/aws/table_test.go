@@ -26,7 +26,8 @@ func TestEveryReferencePointsAtARowThatIsThere(t *testing.T) {
 func TestEveryRowNamesOnlyItsOwnInputs(t *testing.T) {
 	action := regexp.MustCompile(`^[a-z0-9]+:[A-Z][A-Za-z]+$`)
 	for typ, row := range table {
-		named := slices.Concat(words(row.required), words(row.lists), words(row.json), words(row.replaces), sorted(anyKeys(row.enums)), sorted(anyKeys(row.ranges)))
+		named := slices.Concat(words(row.required), words(row.lists), words(row.json), words(row.replaces),
+			sorted(anyKeys(row.enums)), sorted(anyKeys(row.ranges)))
 		for _, path := range named {
 			if head, _, _ := strings.Cut(strings.TrimLeft(path, "?-"), "."); !member(row.inputs, head) {
 				t.Errorf("%s: %s is not an input", typ, path)
@@ -37,7 +38,8 @@ func TestEveryRowNamesOnlyItsOwnInputs(t *testing.T) {
 				t.Errorf("%s: default of %s, which is not an input", typ, path)
 			}
 		}
-		if n := row.name; n.property != "" && (!member(row.inputs, n.property) || n.prefix != "" && !member(row.inputs, n.prefix)) {
+		if n := row.name; n.property != "" &&
+			(!member(row.inputs, n.property) || n.prefix != "" && !member(row.inputs, n.prefix)) {
 			t.Errorf("%s: the name %s or its prefix is not an input", typ, n.property)
 		}
 		for _, a := range slices.Concat(words(row.create), words(row.read), words(row.update), words(row.delete)) {
@@ -101,7 +103,8 @@ func TestTheRowsTakeWhatTheRealComponentSends(t *testing.T) {
 	}
 }
 
-// withoutReferences turns the recordings' {"$resource": name} into the name, as the engine does for a provider that takes none.
+// withoutReferences turns the recordings' {"$resource": name} into the name, as the engine does for a provider that
+// takes none.
 func withoutReferences(in obj) obj {
 	out := obj{}
 	for k, v := range in {

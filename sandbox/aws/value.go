@@ -121,7 +121,8 @@ func plain(v any) any {
 	return v
 }
 
-// at follows a path such as "vpcConfig.subnetIds" or "rules[].id" and returns every value there; nothing where the path does not exist.
+// at follows a path such as "vpcConfig.subnetIds" or "rules[].id" and returns every value there; nothing where the path
+// does not exist.
 func at(v any, path string) []any {
 	if path == "" {
 		if list, ok := v.([]any); ok {

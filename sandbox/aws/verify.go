@@ -25,7 +25,8 @@ func (row *row) verify(in obj, fail func(path, reason string)) {
 	known := words(row.inputs)
 	for _, k := range sorted(in) {
 		if !slices.Contains(known, k) && k != defaultsKey {
-			fail(k, fmt.Sprintf("%q is not an input the sandbox knows of this type; if AWS has it, add it to the row in sandbox/aws", k))
+			fail(k, fmt.Sprintf("%q is not an input the sandbox knows of this type; if AWS has it, add it to the row "+
+				"in sandbox/aws", k))
 		}
 	}
 	for _, k := range words(row.required) {
@@ -36,14 +37,16 @@ func (row *row) verify(in obj, fail func(path, reason string)) {
 	for path, allowed := range row.enums {
 		for _, v := range at(in, path) {
 			if s, ok := v.(string); ok && !member(allowed, s) {
-				fail(path, fmt.Sprintf("expected %s to be one of [%s], got %s", path, strings.ReplaceAll(allowed, " ", ", "), s))
+				fail(path, fmt.Sprintf("expected %s to be one of [%s], got %s", path,
+					strings.ReplaceAll(allowed, " ", ", "), s))
 			}
 		}
 	}
 	for path, limits := range row.ranges {
 		for _, v := range at(in, path) {
 			if n, ok := v.(float64); ok && (int(n) < limits[0] || int(n) > limits[1]) {
-				fail(path, fmt.Sprintf("expected %s to be in the range (%d - %d), got %d", path, limits[0], limits[1], int(n)))
+				fail(path, fmt.Sprintf("expected %s to be in the range (%d - %d), got %d", path, limits[0], limits[1],
+					int(n)))
 			}
 		}
 	}
@@ -57,7 +60,8 @@ func (row *row) verify(in obj, fail func(path, reason string)) {
 	if n := row.name; n.property != "" {
 		if name, ok := one(in, n.property).(string); ok {
 			if length := utf8.RuneCountInString(name); length > n.max || length < n.min {
-				fail(n.property, fmt.Sprintf("expected length of %s to be in the range (%d - %d), got %d: %s", n.property, max(n.min, 1), n.max, length, name))
+				fail(n.property, fmt.Sprintf("expected length of %s to be in the range (%d - %d), got %d: %s",
+					n.property, max(n.min, 1), n.max, length, name))
 			}
 			if n.pattern != nil && !n.pattern.MatchString(name) {
 				fail(n.property, fmt.Sprintf("invalid value for %s (%s): %s", n.property, n.says, name))
@@ -74,7 +78,8 @@ func (row *row) verify(in obj, fail func(path, reason string)) {
 
 func verifyTags(path string, tags obj, fail func(path, reason string)) {
 	if len(tags) > maxTags {
-		fail(path, fmt.Sprintf("TooManyTagsException: %d tags; at most %d are allowed on a resource", len(tags), maxTags))
+		fail(path, fmt.Sprintf("TooManyTagsException: %d tags; at most %d are allowed on a resource", len(tags),
+			maxTags))
 	}
 	for _, key := range sorted(tags) {
 		at := path + "[" + key + "]"
@@ -92,7 +97,8 @@ func verifyTags(path string, tags obj, fail func(path, reason string)) {
 			continue
 		}
 		if n := utf8.RuneCountInString(value); n > maxTagValue {
-			fail(at, fmt.Sprintf("InvalidTagValue: tag values have at most %d characters, this one has %d", maxTagValue, n))
+			fail(at, fmt.Sprintf("InvalidTagValue: tag values have at most %d characters, this one has %d", maxTagValue,
+				n))
 		}
 		if !tagText.MatchString(value) {
 			fail(at, "InvalidTagValue: only letters, digits, spaces and _.:/=+-@ are allowed")
@@ -100,7 +106,8 @@ func verifyTags(path string, tags obj, fail func(path, reason string)) {
 	}
 }
 
-// refused is verify at the time of the call: AWS looks again, now that all values are known, and reads the policy documents.
+// refused is verify at the time of the call: AWS looks again, now that all values are known, and reads the policy
+// documents.
 func (row *row) refused(in obj) error {
 	var reasons []string
 	row.verify(in, func(path, reason string) { reasons = append(reasons, path+": "+reason) })

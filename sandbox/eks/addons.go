@@ -19,11 +19,13 @@ func (e *expansion) kubeProxy() error {
 	return e.simpleAddon("kube-proxy", opts)
 }
 
-// coredns is made when there is a place to run it, which the component sees only in a default node group or Auto Mode, or when asked for.
+// coredns is made when there is a place to run it, which the component sees only in a default node group or Auto Mode,
+// or when asked for.
 func (e *expansion) coredns() error {
 	opts := e.args.CorednsAddonOptions
 	explicit := opts != nil && ((opts.Enabled != nil && *opts.Enabled) || opts.ConfigurationValues != nil)
-	byDefault := (!e.args.SkipDefaultNodeGroup || e.args.auto()) && (opts == nil || opts.Enabled == nil || *opts.Enabled)
+	byDefault := (!e.args.SkipDefaultNodeGroup || e.args.auto()) &&
+		(opts == nil || opts.Enabled == nil || *opts.Enabled)
 	if !explicit && !byDefault {
 		return nil
 	}
@@ -36,12 +38,18 @@ func (e *expansion) simpleAddon(addon string, opts *addonOptions) error {
 	}
 	var values pulumi.Input
 	if opts.ConfigurationValues != nil {
-		values = opts.ConfigurationValues.ToMapOutput().ApplyT(func(m map[string]any) string { return compact(m) }).(pulumi.StringOutput)
+		values = opts.ConfigurationValues.ToMapOutput().ApplyT(
+			func(m map[string]any) string { return compact(m) }).(pulumi.StringOutput)
 	}
 	return e.register("aws:eks/addon:Addon", e.name+"-"+addon, pulumi.Map{
-		"clusterName": e.cluster.Name, "addonName": pulumi.String(addon), "addonVersion": e.addonVersion(addon, opts.Version, e.parent),
-		"preserve": pulumi.Bool(true), "tags": e.args.Tags, "configurationValues": values,
-		"resolveConflictsOnCreate": overwrite(opts.ResolveConflictsOnCreate), "resolveConflictsOnUpdate": overwrite(opts.ResolveConflictsOnUpdate),
+		"clusterName":              e.cluster.Name,
+		"addonName":                pulumi.String(addon),
+		"addonVersion":             e.addonVersion(addon, opts.Version, e.parent),
+		"preserve":                 pulumi.Bool(true),
+		"tags":                     e.args.Tags,
+		"configurationValues":      values,
+		"resolveConflictsOnCreate": overwrite(opts.ResolveConflictsOnCreate),
+		"resolveConflictsOnUpdate": overwrite(opts.ResolveConflictsOnUpdate),
 	}, &plainResource{})
 }
 
@@ -87,10 +95,14 @@ func (e *expansion) vpcCni(k8s *providerResource) (*component, error) {
 	name, c := e.name+"-vpc-cni", &component{}
 	inputs := opts.settings()
 	maps.Copy(inputs, pulumi.Map{
-		"clusterName": e.cluster.Name, "clusterVersion": e.cluster.Version, "tags": e.args.Tags, "addonVersion": opts.AddonVersion,
+		"clusterName":    e.cluster.Name,
+		"clusterVersion": e.cluster.Version,
+		"tags":           e.args.Tags,
+		"addonVersion":   opts.AddonVersion,
 	})
 	if err := e.ctx.RegisterComponentResourceV2("eks:index:VpcCniAddon", name, present(inputs), c,
-		pulumi.Parent(e.parent), pulumi.DependsOn(e.authorised), pulumi.ProviderMap(map[string]pulumi.ProviderResource{"kubernetes": k8s})); err != nil {
+		pulumi.Parent(e.parent), pulumi.DependsOn(e.authorised),
+		pulumi.ProviderMap(map[string]pulumi.ProviderResource{"kubernetes": k8s})); err != nil {
 		return nil, err
 	}
 	settings := opts.settings()
@@ -108,9 +120,15 @@ func (e *expansion) vpcCni(k8s *providerResource) (*component, error) {
 	}).(pulumi.StringOutput)
 	addon := &plainResource{}
 	if err := e.ctx.RegisterResource("aws:eks/addon:Addon", name, present(pulumi.Map{
-		"clusterName": e.cluster.Name, "addonName": pulumi.String("vpc-cni"), "addonVersion": e.addonVersion("vpc-cni", opts.AddonVersion, c),
-		"preserve": pulumi.Bool(true), "tags": e.args.Tags, "configurationValues": configuration, "serviceAccountRoleArn": opts.ServiceAccountRoleArn,
-		"resolveConflictsOnCreate": overwrite(opts.ResolveConflictsOnCreate), "resolveConflictsOnUpdate": overwrite(opts.ResolveConflictsOnUpdate),
+		"clusterName":              e.cluster.Name,
+		"addonName":                pulumi.String("vpc-cni"),
+		"addonVersion":             e.addonVersion("vpc-cni", opts.AddonVersion, c),
+		"preserve":                 pulumi.Bool(true),
+		"tags":                     e.args.Tags,
+		"configurationValues":      configuration,
+		"serviceAccountRoleArn":    opts.ServiceAccountRoleArn,
+		"resolveConflictsOnCreate": overwrite(opts.ResolveConflictsOnCreate),
+		"resolveConflictsOnUpdate": overwrite(opts.ResolveConflictsOnUpdate),
 	}), addon, pulumi.Parent(c)); err != nil {
 		return nil, err
 	}

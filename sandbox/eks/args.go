@@ -9,8 +9,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// clusterArgs are the arguments of eks.Cluster that this project uses, or may. Plain fields are plain in the component too. An argument that
-// is not here is refused, never ignored.
+// clusterArgs are the arguments of eks.Cluster that this project uses, or may. Plain fields are plain in the component
+// too. An argument that is not here is refused, never ignored.
 type clusterArgs struct {
 	Name                            pulumi.StringInput      `pulumi:"name"`
 	Version                         pulumi.StringInput      `pulumi:"version"`
@@ -41,7 +41,8 @@ type clusterArgs struct {
 	UseDefaultVpcCni                *bool                   `pulumi:"useDefaultVpcCni"`
 	VpcCniOptions                   *cniOptions             `pulumi:"vpcCniOptions"`
 	ProviderCredentialOpts          *credentialOpts         `pulumi:"providerCredentialOpts"`
-	Proxy                           string                  `pulumi:"proxy"` // only used to wait for a public endpoint, which the sandbox has not
+	// only used to wait for a public endpoint, which the sandbox has not
+	Proxy string `pulumi:"proxy"`
 }
 
 type accessEntry struct {
@@ -114,12 +115,26 @@ func (o *cniOptions) settings() pulumi.Map {
 		return pulumi.Map{}
 	}
 	all := pulumi.Map{
-		"configurationValues": o.ConfigurationValues, "enableNetworkPolicy": o.EnableNetworkPolicy,
-		"nodePortSupport": o.NodePortSupport, "externalSnat": o.ExternalSnat, "warmEniTarget": o.WarmEniTarget, "warmIpTarget": o.WarmIPTarget,
-		"warmPrefixTarget": o.WarmPrefixTarget, "enablePrefixDelegation": o.EnablePrefixDelegation, "logLevel": o.LogLevel, "logFile": o.LogFile,
-		"vethPrefix": o.VethPrefix, "eniMtu": o.EniMtu, "eniConfigLabelDef": o.EniConfigLabelDef, "pluginLogLevel": o.PluginLogLevel,
-		"pluginLogFile": o.PluginLogFile, "enablePodEni": o.EnablePodEni, cniInitOption: o.DisableTCPEarlyDemux,
-		"cniConfigureRpfilter": o.CniConfigureRpfilter, "cniCustomNetworkCfg": o.CniCustomNetworkCfg, "cniExternalSnat": o.CniExternalSnat,
+		"configurationValues":    o.ConfigurationValues,
+		"enableNetworkPolicy":    o.EnableNetworkPolicy,
+		"nodePortSupport":        o.NodePortSupport,
+		"externalSnat":           o.ExternalSnat,
+		"warmEniTarget":          o.WarmEniTarget,
+		"warmIpTarget":           o.WarmIPTarget,
+		"warmPrefixTarget":       o.WarmPrefixTarget,
+		"enablePrefixDelegation": o.EnablePrefixDelegation,
+		"logLevel":               o.LogLevel,
+		"logFile":                o.LogFile,
+		"vethPrefix":             o.VethPrefix,
+		"eniMtu":                 o.EniMtu,
+		"eniConfigLabelDef":      o.EniConfigLabelDef,
+		"pluginLogLevel":         o.PluginLogLevel,
+		"pluginLogFile":          o.PluginLogFile,
+		"enablePodEni":           o.EnablePodEni,
+		cniInitOption:            o.DisableTCPEarlyDemux,
+		"cniConfigureRpfilter":   o.CniConfigureRpfilter,
+		"cniCustomNetworkCfg":    o.CniCustomNetworkCfg,
+		"cniExternalSnat":        o.CniExternalSnat,
 	}
 	return present(all)
 }
@@ -143,22 +158,27 @@ func (a *clusterArgs) refuse(given []string) error {
 		}
 	}
 	if a.AuthenticationMode != "API" {
-		problems = append(problems, fmt.Sprintf("authenticationMode: %q; the sandbox's eks.Cluster expands API only", a.AuthenticationMode))
+		problems = append(problems, fmt.Sprintf("authenticationMode: %q; the sandbox's eks.Cluster expands API only",
+			a.AuthenticationMode))
 	}
 	if !a.SkipDefaultNodeGroup && !a.auto() {
-		problems = append(problems, "skipDefaultNodeGroup: the sandbox's eks.Cluster makes no default node group; set it to true")
+		problems = append(problems, "skipDefaultNodeGroup: the sandbox's eks.Cluster makes no default node group; "+
+			"set it to true")
 	}
 	if a.VpcCniOptions != nil && a.VpcCniOptions.SecurityContextPrivileged != nil {
-		problems = append(problems, "vpcCniOptions.securityContextPrivileged: the sandbox's eks.Cluster patches no DaemonSet")
+		problems = append(problems, "vpcCniOptions.securityContextPrivileged: the sandbox's eks.Cluster patches no "+
+			"DaemonSet")
 	}
 	if a.CreateOidcProvider != nil && a.CreateOidcProvider != pulumi.Bool(false) {
-		problems = append(problems, "createOidcProvider: the component opens a TLS connection to the issuer for it, and the sandbox has no network; make the provider from oidcIssuer")
+		problems = append(problems, "createOidcProvider: the component opens a TLS connection to the issuer for it, "+
+			"and the sandbox has no network; make the provider from oidcIssuer")
 	}
 	if a.VpcID == nil {
 		problems = append(problems, "vpcId: missing; the sandbox has no default VPC")
 	}
 	if a.SubnetIDs != nil && (a.PublicSubnetIDs != nil || a.PrivateSubnetIDs != nil) {
-		problems = append(problems, "subnetIds, and the use of publicSubnetIds and/or privateSubnetIds are mutually exclusive")
+		problems = append(problems, "subnetIds, and the use of publicSubnetIds and/or privateSubnetIds are mutually "+
+			"exclusive")
 	}
 	if len(problems) == 0 {
 		return nil

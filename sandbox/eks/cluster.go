@@ -1,8 +1,9 @@
-// Package eks expands eks.Cluster of pulumi-eks v3.9.1 into the resources the real component makes, for the arguments this project uses.
+// Package eks expands eks.Cluster of pulumi-eks v3.9.1 into the resources the real component makes, for the arguments
+// this project uses.
 //
-// It owns names, parents, inputs, order and outputs of that expansion, held to recordings of the real component in testdata. It does not own
-// what AWS makes of them. Two things of the real component are left out on purpose: it waits for a public endpoint to answer, and it needs the
-// aws command on PATH; the sandbox has neither.
+// It owns names, parents, inputs, order and outputs of that expansion, held to recordings of the real component in
+// testdata. It does not own what AWS makes of them. Two things of the real component are left out on purpose: it waits
+// for a public endpoint to answer, and it needs the aws command on PATH; the sandbox has neither.
 package eks
 
 import (
@@ -50,7 +51,8 @@ type Cluster struct {
 	OidcProviderURL         pulumi.StringOutput `pulumi:"oidcProviderUrl"`
 }
 
-func construct(ctx *pulumi.Context, name string, inputs sdkprovider.ConstructInputs, opts pulumi.ResourceOption) (pulumi.ComponentResource, error) {
+func construct(ctx *pulumi.Context, name string, inputs sdkprovider.ConstructInputs,
+	opts pulumi.ResourceOption) (pulumi.ComponentResource, error) {
 	given, err := inputs.Map()
 	if err != nil {
 		return nil, fmt.Errorf("eks.Cluster %s: %w", name, err)
@@ -82,7 +84,8 @@ type expansion struct {
 
 	partition, dnsSuffix string
 	cluster              *clusterResource
-	// authorised are the resources that give principals access to the cluster; what is made in the cluster waits for them.
+	// authorised are the resources that give principals access to the cluster; what is made in the cluster waits for
+	// them.
 	authorised []pulumi.Resource
 }
 
@@ -129,7 +132,8 @@ func (e *expansion) expand(c *Cluster) error {
 	}
 	var nodeRole *serviceRole
 	if e.args.auto() && (e.args.AutoMode.CreateNodeRole == nil || *e.args.AutoMode.CreateNodeRole) {
-		if nodeRole, err = e.serviceRole("nodeRole", "ec2."+e.dnsSuffix, "", nodeAutoPolicies, "sts:AssumeRole"); err != nil {
+		if nodeRole, err = e.serviceRole("nodeRole", "ec2."+e.dnsSuffix, "", nodeAutoPolicies,
+			"sts:AssumeRole"); err != nil {
 			return err
 		}
 	}
@@ -189,7 +193,8 @@ func (e *expansion) lookUpPartition() error {
 		Partition string `pulumi:"partition"`
 		DNSSuffix string `pulumi:"dnsSuffix"`
 	}
-	if err := e.ctx.Invoke("aws:index/getPartition:getPartition", &struct{}{}, &partition, pulumi.Parent(e.parent)); err != nil {
+	if err := e.ctx.Invoke("aws:index/getPartition:getPartition", &struct{}{}, &partition,
+		pulumi.Parent(e.parent)); err != nil {
 		return err
 	}
 	e.partition, e.dnsSuffix = partition.Partition, partition.DNSSuffix
@@ -197,11 +202,14 @@ func (e *expansion) lookUpPartition() error {
 }
 
 // register makes one child of the component itself.
-func (e *expansion) register(token, name string, inputs pulumi.Map, r pulumi.CustomResource, opts ...pulumi.ResourceOption) error {
-	return e.ctx.RegisterResource(token, name, present(inputs), r, append([]pulumi.ResourceOption{pulumi.Parent(e.parent)}, opts...)...)
+func (e *expansion) register(token, name string, inputs pulumi.Map, r pulumi.CustomResource,
+	opts ...pulumi.ResourceOption) error {
+	return e.ctx.RegisterResource(token, name, present(inputs), r,
+		append([]pulumi.ResourceOption{pulumi.Parent(e.parent)}, opts...)...)
 }
 
-// ref passes a resource on as a resource reference, and what takes it depends on the resource. (NewResourceInput of the SDK forgets that.)
+// ref passes a resource on as a resource reference, and what takes it depends on the resource. (NewResourceInput of the
+// SDK forgets that.)
 func ref(r pulumi.Resource) pulumi.ResourceOutput {
 	return r.URN().ApplyT(func(pulumi.URN) pulumi.Resource { return r }).(pulumi.ResourceOutput)
 }

@@ -11,14 +11,20 @@ import (
 func (e *expansion) controlPlane(role, nodeRole *serviceRole, group *plainResource) error {
 	a := e.args
 	vpc := pulumi.Map{
-		"subnetIds": e.subnets(), "endpointPrivateAccess": a.EndpointPrivateAccess, "endpointPublicAccess": a.EndpointPublicAccess,
-		"publicAccessCidrs": e.publicCidrs(),
+		"subnetIds":             e.subnets(),
+		"endpointPrivateAccess": a.EndpointPrivateAccess,
+		"endpointPublicAccess":  a.EndpointPublicAccess,
+		"publicAccessCidrs":     e.publicCidrs(),
 	}
 	if group != nil {
 		vpc["securityGroupIds"] = pulumi.StringArray{group.ID().ToStringOutput()}
 	}
 	inputs := pulumi.Map{
-		"name": a.Name, "version": a.Version, "roleArn": role.role.Arn, "vpcConfig": present(vpc), "enabledClusterLogTypes": a.EnabledClusterLogTypes,
+		"name":                   a.Name,
+		"version":                a.Version,
+		"roleArn":                role.role.Arn,
+		"vpcConfig":              present(vpc),
+		"enabledClusterLogTypes": a.EnabledClusterLogTypes,
 		"accessConfig": pulumi.Map{
 			"authenticationMode": pulumi.String(a.AuthenticationMode),
 			// There is no argument for this one: the creator is always made cluster admin.
@@ -41,7 +47,8 @@ func (e *expansion) controlPlane(role, nodeRole *serviceRole, group *plainResour
 	return e.register("aws:eks/cluster:Cluster", e.name+"-eksCluster", inputs, e.cluster,
 		pulumi.DependsOn(append(role.ready(), nodeRole.ready()...)),
 		// As the component does; that the second is in v3.9.1 is read from its sources, no recording shows it.
-		pulumi.IgnoreChanges([]string{"accessConfig.bootstrapClusterCreatorAdminPermissions", "bootstrapSelfManagedAddons"}))
+		pulumi.IgnoreChanges([]string{"accessConfig.bootstrapClusterCreatorAdminPermissions",
+			"bootstrapSelfManagedAddons"}))
 }
 
 // subnets are the public ones first, as the component joins them.
@@ -92,7 +99,8 @@ func (e *expansion) networkConfig() pulumi.Input {
 	if e.args.KubernetesServiceIPAddressRange == nil && e.args.IPFamily == nil && !e.args.auto() {
 		return nil
 	}
-	return pulumi.All(orBlank(e.args.KubernetesServiceIPAddressRange), orBlank(e.args.IPFamily)).ApplyT(func(v []any) map[string]any {
+	return pulumi.All(orBlank(e.args.KubernetesServiceIPAddressRange),
+		orBlank(e.args.IPFamily)).ApplyT(func(v []any) map[string]any {
 		cidr, family := v[0].(string), v[1].(string)
 		if family == "" {
 			family = "ipv4"
@@ -161,8 +169,10 @@ func (e *expansion) tags(name string, specific pulumi.StringMapInput) pulumi.Str
 func (e *expansion) kubernetesProvider() (*providerResource, error) {
 	p := &providerResource{}
 	config := e.kubeconfig(true).ApplyT(func(v any) string { return compact(v) }).(pulumi.StringOutput)
-	return p, e.ctx.RegisterResource("pulumi:providers:kubernetes", e.name+"-eks-k8s", pulumi.Map{"kubeconfig": config}, p,
-		// The component pins a version of its own; without one the engine adds its own from the second update on, as a change.
+	return p, e.ctx.RegisterResource("pulumi:providers:kubernetes", e.name+"-eks-k8s", pulumi.Map{"kubeconfig": config},
+		p,
+		// The component pins a version of its own; without one the engine adds its own from the second update on, as a
+		// change.
 		pulumi.Parent(e.parent), pulumi.Version(plugin.Versions["kubernetes"]))
 }
 
@@ -176,7 +186,8 @@ func (e *expansion) kubeconfig(withProfile bool) pulumi.AnyOutput {
 	}
 	c := e.cluster
 	return pulumi.All(c.Name, c.Endpoint, c.CertificateAuthority, c.Arn, role, profile).ApplyT(func(v []any) any {
-		return kubeconfig(v[0].(string), v[1].(string), regionOf(v[3].(string)), text(v[2], "data"), credentials{v[4].(string), v[5].(string)})
+		return kubeconfig(v[0].(string), v[1].(string), regionOf(v[3].(string)), text(v[2], "data"),
+			credentials{v[4].(string), v[5].(string)})
 	}).(pulumi.AnyOutput)
 }
 

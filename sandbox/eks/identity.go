@@ -22,27 +22,34 @@ func (s *serviceRole) ready() []pulumi.Resource {
 	return append([]pulumi.Resource{s.role}, s.attachments...)
 }
 
-func (e *expansion) serviceRole(suffix, service, description string, policies []string, actions ...string) (*serviceRole, error) {
+func (e *expansion) serviceRole(suffix, service, description string, policies []string,
+	actions ...string) (*serviceRole, error) {
 	name := e.name + "-" + suffix
 	c := &component{}
 	inputs := pulumi.Map{"service": pulumi.String(service), "tags": e.args.Tags}
-	if err := e.ctx.RegisterComponentResourceV2("eks:index:ServiceRole", name, present(inputs), c, pulumi.Parent(e.parent)); err != nil {
+	if err := e.ctx.RegisterComponentResourceV2("eks:index:ServiceRole", name, present(inputs), c,
+		pulumi.Parent(e.parent)); err != nil {
 		return nil, err
 	}
 	s := &serviceRole{role: &roleResource{}}
-	roleInputs := pulumi.Map{"assumeRolePolicy": pulumi.String(assumeRolePolicy(service, actions...)), "tags": e.args.Tags}
+	roleInputs := pulumi.Map{
+		"assumeRolePolicy": pulumi.String(assumeRolePolicy(service, actions...)),
+		"tags":             e.args.Tags,
+	}
 	if description != "" {
 		roleInputs["description"] = pulumi.String(description)
 	}
-	if err := e.ctx.RegisterResource("aws:iam/role:Role", name+"-role", present(roleInputs), s.role, pulumi.Parent(c)); err != nil {
+	if err := e.ctx.RegisterResource("aws:iam/role:Role", name+"-role", present(roleInputs), s.role,
+		pulumi.Parent(c)); err != nil {
 		return nil, err
 	}
 	for _, policy := range policies {
 		attachment := &plainResource{}
-		if err := e.ctx.RegisterResource("aws:iam/rolePolicyAttachment:RolePolicyAttachment", attachmentName(name, policy), pulumi.Map{
-			"policyArn": pulumi.String(fmt.Sprintf("arn:%s:iam::aws:policy/%s", e.partition, policy)),
-			"role":      ref(s.role),
-		}, attachment, pulumi.Parent(c)); err != nil {
+		if err := e.ctx.RegisterResource("aws:iam/rolePolicyAttachment:RolePolicyAttachment",
+			attachmentName(name, policy), pulumi.Map{
+				"policyArn": pulumi.String(fmt.Sprintf("arn:%s:iam::aws:policy/%s", e.partition, policy)),
+				"role":      ref(s.role),
+			}, attachment, pulumi.Parent(c)); err != nil {
 			return nil, err
 		}
 		s.attachments = append(s.attachments, attachment)
@@ -67,22 +74,33 @@ func (e *expansion) accessEntries(nodes *serviceRole) error {
 		if entries == nil {
 			entries = map[string]*accessEntry{}
 		}
-		entries["defaultNodeGroupInstanceRole"] = &accessEntry{PrincipalArn: nodes.role.Arn, Type: pulumi.String("EC2_LINUX")}
+		entries["defaultNodeGroupInstanceRole"] = &accessEntry{
+			PrincipalArn: nodes.role.Arn,
+			Type:         pulumi.String("EC2_LINUX"),
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		entry, r, name := entries[key], &plainResource{}, e.name+"-"+key
 		if err := e.register("aws:eks/accessEntry:AccessEntry", name, pulumi.Map{
-			"clusterName": e.cluster.Name, "principalArn": entry.PrincipalArn, "kubernetesGroups": entry.KubernetesGroups,
-			"type": entry.Type, "userName": entry.Username, "tags": entry.Tags,
+			"clusterName":      e.cluster.Name,
+			"principalArn":     entry.PrincipalArn,
+			"kubernetesGroups": entry.KubernetesGroups,
+			"type":             entry.Type,
+			"userName":         entry.Username,
+			"tags":             entry.Tags,
 		}, r, pulumi.DependsOn([]pulumi.Resource{e.cluster})); err != nil {
 			return err
 		}
 		e.authorised = append(e.authorised, r)
 		for _, policy := range slices.Sorted(maps.Keys(entry.AccessPolicies)) {
 			p := entry.AccessPolicies[policy]
-			if err := e.ctx.RegisterResource("aws:eks/accessPolicyAssociation:AccessPolicyAssociation", name+"-"+policy, present(pulumi.Map{
-				"clusterName": e.cluster.Name, "principalArn": entry.PrincipalArn, "policyArn": p.PolicyArn, "accessScope": p.AccessScope,
-			}), &plainResource{}, pulumi.Parent(r), pulumi.DependsOn([]pulumi.Resource{r})); err != nil {
+			if err := e.ctx.RegisterResource("aws:eks/accessPolicyAssociation:AccessPolicyAssociation", name+"-"+policy,
+				present(pulumi.Map{
+					"clusterName":  e.cluster.Name,
+					"principalArn": entry.PrincipalArn,
+					"policyArn":    p.PolicyArn,
+					"accessScope":  p.AccessScope,
+				}), &plainResource{}, pulumi.Parent(r), pulumi.DependsOn([]pulumi.Resource{r})); err != nil {
 				return err
 			}
 		}

@@ -19,7 +19,10 @@ type parts struct {
 
 func (e *expansion) outputs(c *Cluster, p parts) error {
 	blank := pulumi.String("").ToStringOutput()
-	own := e.cluster.VpcConfig.ApplyT(func(v any) string { return text(v, "clusterSecurityGroupId") }).(pulumi.StringOutput)
+	own := e.cluster.VpcConfig.ApplyT(func(v any) string {
+		return text(v,
+			"clusterSecurityGroupId")
+	}).(pulumi.StringOutput)
 	kubeconfig := e.kubeconfig(false)
 
 	c.EksCluster = ref(e.cluster)
@@ -42,7 +45,8 @@ func (e *expansion) outputs(c *Cluster, p parts) error {
 		c.EksClusterIngressRule = ref(p.ingress)
 		c.ClusterIngressRuleID = p.ingress.SecurityGroupRuleID
 	}
-	c.DefaultNodeGroupAsgName, c.FargateProfileID, c.FargateProfileStatus, c.OidcProviderArn = blank, blank, blank, blank
+	c.DefaultNodeGroupAsgName, c.FargateProfileID, c.FargateProfileStatus, c.OidcProviderArn = blank, blank, blank,
+		blank
 	c.OidcProviderURL = e.cluster.Identities.ApplyT(func(v any) string {
 		list, _ := v.([]any)
 		if len(list) == 0 {
@@ -52,17 +56,31 @@ func (e *expansion) outputs(c *Cluster, p parts) error {
 		return text(m["oidcs"], "issuer")
 	}).(pulumi.StringOutput)
 	// OidcIssuer comes without the scheme.
-	c.OidcIssuer = c.OidcProviderURL.ApplyT(func(url string) string { return strings.TrimPrefix(url, "https://") }).(pulumi.StringOutput)
+	c.OidcIssuer = c.OidcProviderURL.ApplyT(func(url string) string {
+		return strings.TrimPrefix(url,
+			"https://")
+	}).(pulumi.StringOutput)
 	c.Core = e.core(c, p)
 
 	return e.ctx.RegisterResourceOutputs(c, present(pulumi.Map{
-		"clusterSecurityGroup": c.ClusterSecurityGroup, "core": c.Core, "eksCluster": c.EksCluster,
-		"eksClusterIngressRule": c.EksClusterIngressRule, "instanceRoles": c.InstanceRoles, "kubeconfig": c.Kubeconfig,
-		"kubeconfigJson": c.KubeconfigJSON, "nodeSecurityGroup": c.NodeSecurityGroup, "clusterSecurityGroupId": c.ClusterSecurityGroupID,
-		"nodeSecurityGroupId": c.NodeSecurityGroupID, "clusterIngressRuleId": c.ClusterIngressRuleID,
-		"defaultNodeGroupAsgName": c.DefaultNodeGroupAsgName, "fargateProfileId": c.FargateProfileID,
-		"fargateProfileStatus": c.FargateProfileStatus, "oidcProviderArn": c.OidcProviderArn, "oidcProviderUrl": c.OidcProviderURL,
-		"oidcIssuer": c.OidcIssuer, "autoModeNodeRoleName": c.AutoModeNodeRoleName,
+		"clusterSecurityGroup":    c.ClusterSecurityGroup,
+		"core":                    c.Core,
+		"eksCluster":              c.EksCluster,
+		"eksClusterIngressRule":   c.EksClusterIngressRule,
+		"instanceRoles":           c.InstanceRoles,
+		"kubeconfig":              c.Kubeconfig,
+		"kubeconfigJson":          c.KubeconfigJSON,
+		"nodeSecurityGroup":       c.NodeSecurityGroup,
+		"clusterSecurityGroupId":  c.ClusterSecurityGroupID,
+		"nodeSecurityGroupId":     c.NodeSecurityGroupID,
+		"clusterIngressRuleId":    c.ClusterIngressRuleID,
+		"defaultNodeGroupAsgName": c.DefaultNodeGroupAsgName,
+		"fargateProfileId":        c.FargateProfileID,
+		"fargateProfileStatus":    c.FargateProfileStatus,
+		"oidcProviderArn":         c.OidcProviderArn,
+		"oidcProviderUrl":         c.OidcProviderURL,
+		"oidcIssuer":              c.OidcIssuer,
+		"autoModeNodeRoleName":    c.AutoModeNodeRoleName,
 	}))
 }
 
@@ -82,12 +100,23 @@ func (e *expansion) core(c *Cluster, p parts) pulumi.Map {
 		options["clusterIngressRule"] = ref(p.ingress)
 	}
 	core := pulumi.Map{
-		"cluster": c.EksCluster, "vpcId": e.args.VpcID, "subnetIds": e.subnets(), "publicSubnetIds": e.args.PublicSubnetIDs,
-		"privateSubnetIds": e.args.PrivateSubnetIDs, "clusterSecurityGroup": c.ClusterSecurityGroup, "endpoint": e.cluster.Endpoint,
-		"nodeGroupOptions": options, "kubeconfig": c.Kubeconfig, "provider": ref(p.k8s),
-		"instanceRoles": c.InstanceRoles, "tags": e.args.Tags, "nodeSecurityGroupTags": e.args.NodeSecurityGroupTags,
-		"storageClasses": pulumi.Map{}, "encryptionConfig": e.encryption(), "clusterIamRole": ref(p.clusterRole.role),
-		"accessEntries": entries,
+		"cluster":               c.EksCluster,
+		"vpcId":                 e.args.VpcID,
+		"subnetIds":             e.subnets(),
+		"publicSubnetIds":       e.args.PublicSubnetIDs,
+		"privateSubnetIds":      e.args.PrivateSubnetIDs,
+		"clusterSecurityGroup":  c.ClusterSecurityGroup,
+		"endpoint":              e.cluster.Endpoint,
+		"nodeGroupOptions":      options,
+		"kubeconfig":            c.Kubeconfig,
+		"provider":              ref(p.k8s),
+		"instanceRoles":         c.InstanceRoles,
+		"tags":                  e.args.Tags,
+		"nodeSecurityGroupTags": e.args.NodeSecurityGroupTags,
+		"storageClasses":        pulumi.Map{},
+		"encryptionConfig":      e.encryption(),
+		"clusterIamRole":        ref(p.clusterRole.role),
+		"accessEntries":         entries,
 	}
 	if p.cni != nil {
 		core["vpcCni"] = ref(p.cni)

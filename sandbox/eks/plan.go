@@ -10,16 +10,19 @@ import (
 	"strings"
 )
 
-// Managed policies the component attaches, by role. The ids are those of the commercial partition: the component names an attachment after
-// the id, so that its name does not depend on where it runs.
+// Managed policies the component attaches, by role. The ids are those of the commercial partition: the component names
+// an attachment after the id, so that its name does not depend on where it runs.
 var (
 	clusterPolicies     = []string{"AmazonEKSClusterPolicy"}
-	clusterAutoPolicies = []string{"AmazonEKSComputePolicy", "AmazonEKSBlockStoragePolicy", "AmazonEKSLoadBalancingPolicy", "AmazonEKSNetworkingPolicy"}
-	nodeAutoPolicies    = []string{"AmazonEKSWorkerNodeMinimalPolicy", "AmazonEC2ContainerRegistryPullOnly"}
-	instancePolicies    = []string{"AmazonEKSWorkerNodePolicy", "AmazonEKS_CNI_Policy", "AmazonEC2ContainerRegistryReadOnly"}
+	clusterAutoPolicies = []string{"AmazonEKSComputePolicy", "AmazonEKSBlockStoragePolicy",
+		"AmazonEKSLoadBalancingPolicy", "AmazonEKSNetworkingPolicy"}
+	nodeAutoPolicies = []string{"AmazonEKSWorkerNodeMinimalPolicy", "AmazonEC2ContainerRegistryPullOnly"}
+	instancePolicies = []string{"AmazonEKSWorkerNodePolicy", "AmazonEKS_CNI_Policy",
+		"AmazonEC2ContainerRegistryReadOnly"}
 )
 
-// attachmentName is the component's name for a managed policy on a role: the role's name and eight digits of the policy's hash.
+// attachmentName is the component's name for a managed policy on a role: the role's name and eight digits of the
+// policy's hash.
 func attachmentName(role, policy string) string {
 	sum := sha1.Sum([]byte("arn:aws:iam::aws:policy/" + policy))
 	return role + "-" + hex.EncodeToString(sum[:])[:8]
@@ -27,11 +30,13 @@ func attachmentName(role, policy string) string {
 
 // assumeRolePolicy lets one service assume a role, in the component's own key order.
 func assumeRolePolicy(service string, actions ...string) string {
-	return fmt.Sprintf(`{"Version":"2012-10-17","Statement":[{"Action":%s,"Effect":"Allow","Principal":{"Service":[%q]}}]}`, compact(actions), service)
+	return fmt.Sprintf(
+		`{"Version":"2012-10-17","Statement":[{"Action":%s,"Effect":"Allow","Principal":{"Service":[%q]}}]}`,
+		compact(actions), service)
 }
 
-// cniVariable is one environment variable of the vpc-cni add-on: the option it comes from and what is sent when the option is absent or, as in
-// JavaScript, false, zero or empty.
+// cniVariable is one environment variable of the vpc-cni add-on: the option it comes from and what is sent when the
+// option is absent or, as in JavaScript, false, zero or empty.
 type cniVariable struct{ option, env, absent string }
 
 var cniVariables = []cniVariable{
@@ -56,8 +61,8 @@ var cniVariables = []cniVariable{
 
 const cniInitOption = "disableTcpEarlyDemux"
 
-// cniConfiguration is the JSON the component sends as configurationValues of vpc-cni. Options hold plain values; custom values win over
-// them, key by key.
+// cniConfiguration is the JSON the component sends as configurationValues of vpc-cni. Options hold plain values; custom
+// values win over them, key by key.
 func cniConfiguration(options map[string]any) (string, error) {
 	if truthy(options["externalSnat"]) != "" {
 		if truthy(options["cniExternalSnat"]) != "" {
@@ -137,14 +142,25 @@ func kubeconfig(name, endpoint, region, ca string, c credentials) map[string]any
 		args = append(args, "--profile", c.profile)
 	}
 	return map[string]any{
-		"apiVersion":      "v1",
-		"clusters":        []any{map[string]any{"cluster": map[string]any{"server": endpoint, "certificate-authority-data": ca}, "name": "kubernetes"}},
-		"contexts":        []any{map[string]any{"context": map[string]any{"cluster": "kubernetes", "user": "aws"}, "name": "aws"}},
+		"apiVersion": "v1",
+		"clusters": []any{map[string]any{
+			"cluster": map[string]any{"server": endpoint, "certificate-authority-data": ca},
+			"name":    "kubernetes",
+		}},
+		"contexts": []any{map[string]any{
+			"context": map[string]any{"cluster": "kubernetes", "user": "aws"},
+			"name":    "aws",
+		}},
 		"current-context": "aws",
 		"kind":            "Config",
 		"users": []any{map[string]any{"name": "aws", "user": map[string]any{"exec": map[string]any{
-			"apiVersion": "client.authentication.k8s.io/v1beta1", "command": "aws", "args": args,
-			"env": []any{map[string]any{"name": "KUBERNETES_EXEC_INFO", "value": `{"apiVersion": "client.authentication.k8s.io/v1beta1"}`}},
+			"apiVersion": "client.authentication.k8s.io/v1beta1",
+			"command":    "aws",
+			"args":       args,
+			"env": []any{map[string]any{
+				"name":  "KUBERNETES_EXEC_INFO",
+				"value": `{"apiVersion": "client.authentication.k8s.io/v1beta1"}`,
+			}},
 		}}}},
 	}
 }

@@ -42,11 +42,21 @@ type recording struct {
 // private are the arguments of private.json; every other recording adds to them.
 func private() resource.PropertyMap {
 	return resource.NewPropertyMapFromMap(map[string]any{
-		"name": "headroom-dev", "version": "1.36", "authenticationMode": "API", "vpcId": "vpc-1",
-		"publicSubnetIds": []any{"subnet-c", "subnet-d"}, "privateSubnetIds": []any{"subnet-a", "subnet-b"},
-		"skipDefaultNodeGroup": true, "skipDefaultSecurityGroups": true, "createOidcProvider": false, "createInstanceRole": false,
-		"endpointPrivateAccess": true, "endpointPublicAccess": false, "encryptionConfigKeyArn": "arn:aws:kms:us-west-2:123456789012:key/x",
-		"enabledClusterLogTypes": []any{"api", "audit"}, "tags": map[string]any{"env": "dev"},
+		"name":                      "headroom-dev",
+		"version":                   "1.36",
+		"authenticationMode":        "API",
+		"vpcId":                     "vpc-1",
+		"publicSubnetIds":           []any{"subnet-c", "subnet-d"},
+		"privateSubnetIds":          []any{"subnet-a", "subnet-b"},
+		"skipDefaultNodeGroup":      true,
+		"skipDefaultSecurityGroups": true,
+		"createOidcProvider":        false,
+		"createInstanceRole":        false,
+		"endpointPrivateAccess":     true,
+		"endpointPublicAccess":      false,
+		"encryptionConfigKeyArn":    "arn:aws:kms:us-west-2:123456789012:key/x",
+		"enabledClusterLogTypes":    []any{"api", "audit"},
+		"tags":                      map[string]any{"env": "dev"},
 	})
 }
 
@@ -62,7 +72,8 @@ func TestExpansionMakesWhatTheRealComponentMade(t *testing.T) {
 		"access-entries": with("accessEntries", map[string]any{"admin": map[string]any{
 			"principalArn": "arn:aws:iam::123456789012:role/admin",
 			"accessPolicies": map[string]any{"cluster-admin": map[string]any{
-				"policyArn": "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy", "accessScope": map[string]any{"type": "cluster"},
+				"policyArn":   "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy",
+				"accessScope": map[string]any{"type": "cluster"},
 			}},
 		}}),
 		"auto-mode": with("autoMode", map[string]any{"enabled": true, "createNodeRole": true}),
@@ -94,8 +105,10 @@ func TestExpansionMakesWhatTheRealComponentMade(t *testing.T) {
 				t.Errorf("calls differ from the recording (-recorded +expanded):\n%s", diff)
 			}
 			seen := map[string]string{
-				"clusterSg": outputs["clusterSecurityGroupId"].StringValue(), "nodeSg": outputs["nodeSecurityGroupId"].StringValue(),
-				"issuer": outputs["oidcIssuer"].StringValue(), "oidcArn": outputs["oidcProviderArn"].StringValue(),
+				"clusterSg":  outputs["clusterSecurityGroupId"].StringValue(),
+				"nodeSg":     outputs["nodeSecurityGroupId"].StringValue(),
+				"issuer":     outputs["oidcIssuer"].StringValue(),
+				"oidcArn":    outputs["oidcProviderArn"].StringValue(),
 				"eksCluster": outputs["eksCluster"].ResourceReferenceValue().ID.StringValue(),
 			}
 			if diff := cmp.Diff(normalised(want.ComponentOutputs), normalised(seen)); diff != "" {
@@ -108,8 +121,15 @@ func TestExpansionMakesWhatTheRealComponentMade(t *testing.T) {
 func TestPinnedAddonVersionsAskForNothing(t *testing.T) {
 	args := private()
 	args["kubeProxyAddonOptions"] = resource.NewPropertyValue(map[string]any{"version": "v1.36.0-eksbuild.9"})
-	args["vpcCniOptions"] = resource.NewPropertyValue(map[string]any{"addonVersion": "v1.22.3-eksbuild.1", "logLevel": "INFO", "pluginLogLevel": "INFO"})
-	args["corednsAddonOptions"] = resource.NewPropertyValue(map[string]any{"enabled": true, "version": "v1.14.3-eksbuild.3"})
+	args["vpcCniOptions"] = resource.NewPropertyValue(map[string]any{
+		"addonVersion":   "v1.22.3-eksbuild.1",
+		"logLevel":       "INFO",
+		"pluginLogLevel": "INFO",
+	})
+	args["corednsAddonOptions"] = resource.NewPropertyValue(map[string]any{
+		"enabled": true,
+		"version": "v1.14.3-eksbuild.3",
+	})
 	calls, _, err := expand(t, args, false)
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +146,11 @@ func TestPinnedAddonVersionsAskForNothing(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]any{"kube-proxy": "v1.36.0-eksbuild.9", "vpc-cni": "v1.22.3-eksbuild.1", "coredns": "v1.14.3-eksbuild.3"}
+	want := map[string]any{
+		"kube-proxy": "v1.36.0-eksbuild.9",
+		"vpc-cni":    "v1.22.3-eksbuild.1",
+		"coredns":    "v1.14.3-eksbuild.3",
+	}
 	if diff := cmp.Diff(want, versions); diff != "" {
 		t.Error(diff)
 	}
@@ -156,7 +180,8 @@ func TestArgumentsItCannotHonourAreRefusedTogether(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{"fargate: ", "authenticationMode: ", "vpcId: ", "createOidcProvider: ", "vpcCniOptions.securityContextPrivileged: "} {
+	for _, want := range []string{"fargate: ", "authenticationMode: ", "vpcId: ", "createOidcProvider: ",
+		"vpcCniOptions.securityContextPrivileged: "} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not name %q: %v", want, err)
 		}
@@ -168,7 +193,8 @@ func TestEveryUnknownOfAPreviewStaysUnknown(t *testing.T) {
 	for _, key := range []string{"vpcId", "encryptionConfigKeyArn"} {
 		args[resource.PropertyKey(key)] = resource.MakeComputed(resource.NewProperty(""))
 	}
-	args["privateSubnetIds"] = resource.NewProperty([]resource.PropertyValue{resource.MakeComputed(resource.NewProperty("")), resource.NewProperty("subnet-b")})
+	args["privateSubnetIds"] = resource.NewProperty(
+		[]resource.PropertyValue{resource.MakeComputed(resource.NewProperty("")), resource.NewProperty("subnet-b")})
 	known, _, err := expand(t, private(), false)
 	if err != nil {
 		t.Fatal(err)
@@ -200,12 +226,17 @@ func TestWhatTakesAResourceDependsOnIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(m.depends["platform-eksRole-4b490823"], func(urn string) bool { return strings.HasSuffix(urn, "::platform-eksRole-role") }) {
+	if !slices.ContainsFunc(m.depends["platform-eksRole-4b490823"],
+		func(urn string) bool { return strings.HasSuffix(urn, "::platform-eksRole-role") }) {
 		t.Errorf("the policy attachment does not depend on its role: %v", m.depends["platform-eksRole-4b490823"])
 	}
-	for _, output := range []string{"eksCluster", "kubeconfig", "kubeconfigJson", "core", "oidcIssuer", "clusterSecurityGroupId"} {
+	for _, output := range []string{"eksCluster", "kubeconfig", "kubeconfigJson", "core", "oidcIssuer",
+		"clusterSecurityGroupId"} {
 		urns := resp.StateDependencies[output].GetUrns()
-		if !slices.ContainsFunc(urns, func(urn string) bool { return strings.HasSuffix(urn, "::platform-eksCluster") }) {
+		if !slices.ContainsFunc(urns, func(urn string) bool {
+			return strings.HasSuffix(urn,
+				"::platform-eksCluster")
+		}) {
 			t.Errorf("output %s does not depend on the cluster: %v", output, urns)
 		}
 	}
@@ -232,7 +263,8 @@ func sorted(calls []call) []call {
 
 func key(c call) string { return fmt.Sprint(c.Kind, c.Token, c.Name, c.Inputs["addonName"]) }
 
-// monitor plays the engine: it records what the component registers and asks, and answers as the provider of the recordings did.
+// monitor plays the engine: it records what the component registers and asks, and answers as the provider of the
+// recordings did.
 type monitor struct {
 	pulumirpc.UnimplementedResourceMonitorServer
 	mu    sync.Mutex
@@ -242,15 +274,18 @@ type monitor struct {
 	dry     bool
 }
 
-func (m *monitor) SupportsFeature(context.Context, *pulumirpc.SupportsFeatureRequest) (*pulumirpc.SupportsFeatureResponse, error) {
+func (m *monitor) SupportsFeature(context.Context,
+	*pulumirpc.SupportsFeatureRequest) (*pulumirpc.SupportsFeatureResponse, error) {
 	return &pulumirpc.SupportsFeatureResponse{HasSupport: true}, nil
 }
 
-func (m *monitor) RegisterResourceOutputs(context.Context, *pulumirpc.RegisterResourceOutputsRequest) (*emptypb.Empty, error) {
+func (m *monitor) RegisterResourceOutputs(context.Context, *pulumirpc.RegisterResourceOutputsRequest) (*emptypb.Empty,
+	error) {
 	return &emptypb.Empty{}, nil
 }
 
-func (m *monitor) Invoke(_ context.Context, req *pulumirpc.ResourceInvokeRequest) (*pulumirpc.ResourceInvokeResponse, error) {
+func (m *monitor) Invoke(_ context.Context, req *pulumirpc.ResourceInvokeRequest) (*pulumirpc.ResourceInvokeResponse,
+	error) {
 	args, err := sdk.UnmarshalProperties(req.Args, sdk.MarshalOptions{})
 	if err != nil {
 		return nil, err
@@ -264,7 +299,8 @@ func (m *monitor) Invoke(_ context.Context, req *pulumirpc.ResourceInvokeRequest
 	return &pulumirpc.ResourceInvokeResponse{Return: out}, err
 }
 
-func (m *monitor) RegisterResource(_ context.Context, req *pulumirpc.RegisterResourceRequest) (*pulumirpc.RegisterResourceResponse, error) {
+func (m *monitor) RegisterResource(_ context.Context,
+	req *pulumirpc.RegisterResourceRequest) (*pulumirpc.RegisterResourceResponse, error) {
 	inputs, err := sdk.UnmarshalProperties(req.Object, sdk.MarshalOptions{KeepUnknowns: true, KeepResources: true})
 	if err != nil {
 		return nil, err
@@ -360,8 +396,15 @@ func constructed(t *testing.T, args resource.PropertyMap, dry bool) (*monitor, *
 		t.Fatal(err)
 	}
 	resp, err := server.Construct(context.Background(), &pulumirpc.ConstructRequest{
-		Project: "headroom", Stack: "dev", DryRun: dry, Parallel: 8, MonitorEndpoint: fmt.Sprintf("127.0.0.1:%d", handle.Port),
-		Type: clusterType, Name: "platform", Inputs: inputs, AcceptsOutputValues: true,
+		Project:             "headroom",
+		Stack:               "dev",
+		DryRun:              dry,
+		Parallel:            8,
+		MonitorEndpoint:     fmt.Sprintf("127.0.0.1:%d", handle.Port),
+		Type:                clusterType,
+		Name:                "platform",
+		Inputs:              inputs,
+		AcceptsOutputValues: true,
 	})
 	return m, resp, err
 }

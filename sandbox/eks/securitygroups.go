@@ -16,8 +16,12 @@ type rule struct {
 
 func (e *expansion) rule(r rule, out pulumi.CustomResource) error {
 	inputs := pulumi.Map{
-		"description": pulumi.String(r.description), "type": pulumi.String(r.direction), "protocol": pulumi.String(r.protocol),
-		"fromPort": pulumi.Int(r.from), "toPort": pulumi.Int(r.to), "securityGroupId": r.group.ID(),
+		"description":     pulumi.String(r.description),
+		"type":            pulumi.String(r.direction),
+		"protocol":        pulumi.String(r.protocol),
+		"fromPort":        pulumi.Int(r.from),
+		"toPort":          pulumi.Int(r.to),
+		"securityGroupId": r.group.ID(),
 	}
 	switch r.source {
 	case nil:
@@ -32,7 +36,8 @@ func (e *expansion) rule(r rule, out pulumi.CustomResource) error {
 
 func (e *expansion) clusterSecurityGroup() (*plainResource, error) {
 	group := &plainResource{}
-	if err := e.group("eksClusterSecurityGroup", e.tags(e.name+"-eksClusterSecurityGroup", e.args.ClusterSecurityGroupTags), group); err != nil {
+	if err := e.group("eksClusterSecurityGroup",
+		e.tags(e.name+"-eksClusterSecurityGroup", e.args.ClusterSecurityGroupTags), group); err != nil {
 		return nil, err
 	}
 	return group, e.rule(rule{name: "eksClusterInternetEgressRule", description: "Allow internet access.",
@@ -46,10 +51,12 @@ func (e *expansion) group(suffix string, tags pulumi.StringMapOutput, group *pla
 	}, group)
 }
 
-// nodeSecurityGroup is the group nodes would use, with its rules; it returns the rule that lets nodes reach the API server too.
+// nodeSecurityGroup is the group nodes would use, with its rules; it returns the rule that lets nodes reach the API
+// server too.
 func (e *expansion) nodeSecurityGroup(cluster *plainResource) (*plainResource, *ruleResource, error) {
 	nodes := &plainResource{}
-	tags := pulumi.All(e.tags(e.name+"-nodeSecurityGroup", e.args.NodeSecurityGroupTags), e.cluster.Name).ApplyT(func(v []any) map[string]string {
+	tags := pulumi.All(e.tags(e.name+"-nodeSecurityGroup", e.args.NodeSecurityGroupTags),
+		e.cluster.Name).ApplyT(func(v []any) map[string]string {
 		tags := v[0].(map[string]string)
 		tags["kubernetes.io/cluster/"+v[1].(string)] = "owned"
 		return tags
@@ -59,7 +66,8 @@ func (e *expansion) nodeSecurityGroup(cluster *plainResource) (*plainResource, *
 	}
 	for _, r := range []rule{
 		{"eksNodeIngressRule", "Allow nodes to communicate with each other", "ingress", "-1", 0, 0, nodes, nodes},
-		{"eksNodeClusterIngressRule", "Allow worker Kubelets and pods to receive communication from the cluster control plane",
+		{"eksNodeClusterIngressRule", "Allow worker Kubelets and pods to receive communication from the cluster " +
+			"control plane",
 			"ingress", "tcp", 1025, 65535, nodes, cluster},
 		{"eksExtApiServerClusterIngressRule",
 			"Allow pods running extension API servers on port 443 to receive communication from cluster control plane",

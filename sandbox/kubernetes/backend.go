@@ -1,8 +1,8 @@
 // Package kubernetes answers as the kubernetes provider for the clusters of the simulated account.
 //
-// It owns what an API server and the controllers in it refuse or do: unknown kinds, names, namespaces, what a deleted NodePool does to its
-// nodes, finalizers nobody clears. It stores objects as they were sent: no defaults, no schema check, no pods. It renders no charts; that
-// charts render and manifests fit their schemas is proved elsewhere.
+// It owns what an API server and the controllers in it refuse or do: unknown kinds, names, namespaces, what a deleted
+// NodePool does to its nodes, finalizers nobody clears. It stores objects as they were sent: no defaults, no schema
+// check, no pods. It renders no charts; that charts render and manifests fit their schemas is proved elsewhere.
 package kubernetes
 
 import (
@@ -52,10 +52,12 @@ func (b *Backend) CheckConfig(config resource.PropertyMap) []plugin.CheckFailure
 // Configure takes the cluster's address. That the cluster exists is asked with every call, since it may come and go.
 func (b *Backend) Configure(config resource.PropertyMap) error {
 	mutable := config["enableConfigMapMutable"] // provider settings travel as text
-	b.mutableConfigMaps = mutable.IsBool() && mutable.BoolValue() || mutable.IsString() && mutable.StringValue() == "true"
+	b.mutableConfigMaps = mutable.IsBool() && mutable.BoolValue() || mutable.IsString() &&
+		mutable.StringValue() == "true"
 	v := config["kubeconfig"]
 	if !v.IsString() {
-		b.reason = "the provider has no kubeconfig; the sandbox has no cluster but those it simulates, so pass one explicitly"
+		b.reason = "the provider has no kubeconfig; the sandbox has no cluster but those it simulates, so pass one " +
+			"explicitly"
 		return nil
 	}
 	address, err := server(v.StringValue())
@@ -159,7 +161,8 @@ func (b *Backend) Check(r plugin.Request) (resource.PropertyMap, []plugin.CheckF
 		}
 	}
 	for path, labels := range map[string]resource.PropertyValue{
-		"metadata.labels": metadata["labels"], "spec.template.metadata.labels": dig(inputs, "spec", "template", "metadata", "labels"),
+		"metadata.labels":               metadata["labels"],
+		"spec.template.metadata.labels": dig(inputs, "spec", "template", "metadata", "labels"),
 	} {
 		for _, p := range labelProblems(texts(labels)) {
 			refused = append(refused, plugin.CheckFailure{Property: path, Reason: p})
@@ -170,7 +173,8 @@ func (b *Backend) Check(r plugin.Request) (resource.PropertyMap, []plugin.CheckF
 
 // autoName keeps the name of before, else makes the logical name and eight random digits, as pulumi-kubernetes does.
 func autoName(r plugin.Request, metadata resource.PropertyMap) (string, error) {
-	if old := dig(r.OldInputs, "metadata"); old.IsObject() && dig(r.OldInputs, "metadata", "annotations", "pulumi.com/autonamed").IsString() {
+	if old := dig(r.OldInputs, "metadata"); old.IsObject() &&
+		dig(r.OldInputs, "metadata", "annotations", "pulumi.com/autonamed").IsString() {
 		if name := old.ObjectValue()["name"]; name.IsString() {
 			return name.StringValue(), nil
 		}

@@ -31,14 +31,27 @@ func newLab(t *testing.T, auto bool) *lab {
 	}
 	l := &lab{t, w, New(w)}
 	l.update(func(s *world.State) error {
-		s.Put(&world.Resource{Type: clusterType, ID: "dev", Inputs: map[string]any{"computeConfig": map[string]any{"enabled": auto}},
-			Outputs: map[string]any{"name": "dev", "endpoint": "https://dev.example"}})
+		s.Put(&world.Resource{
+			Type:    clusterType,
+			ID:      "dev",
+			Inputs:  map[string]any{"computeConfig": map[string]any{"enabled": auto}},
+			Outputs: map[string]any{"name": "dev", "endpoint": "https://dev.example"},
+		})
 		s.Put(&world.Resource{Type: "aws:iam/role:Role", ID: "nodes", Outputs: map[string]any{"name": "nodes"}})
-		s.Put(&world.Resource{Type: world.SubnetType, ID: "subnet-a", Inputs: map[string]any{"cidrBlock": "10.0.0.0/24"}, Outputs: map[string]any{
-			"availabilityZone": "us-west-2a", "cidrBlock": "10.0.0.0/24", "tags": map[string]any{"karpenter.sh/discovery": "dev"}}})
+		s.Put(&world.Resource{
+			Type:   world.SubnetType,
+			ID:     "subnet-a",
+			Inputs: map[string]any{"cidrBlock": "10.0.0.0/24"},
+			Outputs: map[string]any{
+				"availabilityZone": "us-west-2a",
+				"cidrBlock":        "10.0.0.0/24",
+				"tags":             map[string]any{"karpenter.sh/discovery": "dev"},
+			},
+		})
 		return nil
 	})
-	if err := l.b.Configure(resource.NewPropertyMapFromMap(map[string]any{"kubeconfig": fmt.Sprintf(kubeconfigOf, "https://dev.example")})); err != nil {
+	if err := l.b.Configure(resource.NewPropertyMapFromMap(map[string]any{"kubeconfig": fmt.Sprintf(kubeconfigOf,
+		"https://dev.example")})); err != nil {
 		t.Fatal(err)
 	}
 	return l
@@ -83,7 +96,12 @@ func (l *lab) delete(o object) error {
 }
 
 func (l *lab) request(o object) plugin.Request {
-	return plugin.Request{Type: tokens.Type(o.token()), Name: "thing", Inputs: resource.NewPropertyMapFromMap(o), RandomSeed: []byte("seed")}
+	return plugin.Request{
+		Type:       tokens.Type(o.token()),
+		Name:       "thing",
+		Inputs:     resource.NewPropertyMapFromMap(o),
+		RandomSeed: []byte("seed"),
+	}
 }
 
 func (l *lab) running() (n int) {
@@ -104,7 +122,11 @@ func pool(foreground bool) object {
 		"limits": map[string]any{"nvidia.com/gpu": "3"},
 		"template": map[string]any{"spec": map[string]any{
 			"nodeClassRef": map[string]any{"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "gpu"},
-			"requirements": []any{map[string]any{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": []any{"g6.xlarge"}}},
+			"requirements": []any{map[string]any{
+				"key":      "node.kubernetes.io/instance-type",
+				"operator": "In",
+				"values":   []any{"g6.xlarge"},
+			}},
 		}},
 	})
 	if foreground {
@@ -155,8 +177,9 @@ func TestWhatTheAPIServerRefuses(t *testing.T) {
 		"namespace that is not there": {obj("v1", "ConfigMap", "nowhere", "a", nil), `namespaces "nowhere" not found`},
 		"upper case name":             {obj("v1", "ConfigMap", "default", "Big", nil), "Invalid value"},
 		"long namespace name":         {obj("v1", "Namespace", "", strings.Repeat("a", 64), nil), "Invalid value"},
-		"namespace on a cluster kind": {obj("storage.k8s.io/v1", "StorageClass", "default", "gp3", nil), "cluster-wide"},
-		"unknown built-in kind":       {obj("apps/v1", "Deploy", "", "a", nil), "no matches for kind"},
+		"namespace on a cluster kind": {obj("storage.k8s.io/v1", "StorageClass", "default", "gp3", nil),
+			"cluster-wide"},
+		"unknown built-in kind": {obj("apps/v1", "Deploy", "", "a", nil), "no matches for kind"},
 		"label value with a space": {object{"apiVersion": "v1", "kind": "ConfigMap",
 			"metadata": map[string]any{"name": "a", "labels": map[string]any{"k": "a b"}}}, "Invalid value"},
 	}
@@ -195,13 +218,24 @@ func TestObjectWithoutANameGetsOneAndKeepsIt(t *testing.T) {
 
 func TestFixedNameIsDeletedBeforeItIsReplaced(t *testing.T) {
 	l := newLab(t, false)
-	r := l.request(object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": map[string]any{"k": "new"}})
-	r.OldInputs = resource.NewPropertyMapFromMap(object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": map[string]any{"k": "old"}})
+	r := l.request(object{
+		"apiVersion": "v1",
+		"kind":       "ConfigMap",
+		"metadata":   map[string]any{"name": "a"},
+		"data":       map[string]any{"k": "new"},
+	})
+	r.OldInputs = resource.NewPropertyMapFromMap(object{
+		"apiVersion": "v1",
+		"kind":       "ConfigMap",
+		"metadata":   map[string]any{"name": "a"},
+		"data":       map[string]any{"k": "old"},
+	})
 	diff, err := l.b.Diff(r)
 	if err != nil || !slices.Equal(diff.Replaces, []string{"data"}) || !diff.DeleteBeforeReplace {
 		t.Errorf("diff %+v, %v", diff, err)
 	}
-	if err := l.b.Configure(resource.PropertyMap{"enableConfigMapMutable": resource.NewStringProperty("true")}); err != nil {
+	if err := l.b.Configure(
+		resource.PropertyMap{"enableConfigMapMutable": resource.NewStringProperty("true")}); err != nil {
 		t.Fatal(err)
 	}
 	if diff, err := l.b.Diff(r); err != nil || len(diff.Replaces) > 0 || len(diff.Changed) == 0 {
@@ -248,7 +282,8 @@ func TestNodePoolStopsAtItsLimits(t *testing.T) {
 	l := newLab(t, false)
 	l.must(karpenter()...)
 	l.must(class(), pool(true))
-	refused(t, l.w.Update(func(s *world.State) error { _, err := ScaleNodePool(s, "dev", "gpu", 4); return err }), "limit is 3")
+	refused(t, l.w.Update(func(s *world.State) error { _, err := ScaleNodePool(s, "dev", "gpu", 4); return err }),
+		"limit is 3")
 }
 
 func TestNodesCarryTheTagsOfTheirClass(t *testing.T) {
@@ -273,17 +308,20 @@ func TestDefinitionsStayWhileObjectsOfTheirKindDo(t *testing.T) {
 
 func TestKubeconfigMustNameAClusterThatExists(t *testing.T) {
 	l := newLab(t, false)
-	if f := l.b.CheckConfig(resource.NewPropertyMapFromMap(map[string]any{"kubeconfig": "not a kubeconfig"})); len(f) != 1 {
+	if f := l.b.CheckConfig(
+		resource.NewPropertyMapFromMap(map[string]any{"kubeconfig": "not a kubeconfig"})); len(f) != 1 {
 		t.Errorf("accepted a kubeconfig that is none: %v", f)
 	}
-	if err := l.b.Configure(resource.NewPropertyMapFromMap(map[string]any{"kubeconfig": fmt.Sprintf(kubeconfigOf, "https://other.example")})); err != nil {
+	if err := l.b.Configure(resource.NewPropertyMapFromMap(map[string]any{"kubeconfig": fmt.Sprintf(kubeconfigOf,
+		"https://other.example")})); err != nil {
 		t.Fatal(err)
 	}
 	_, err := l.create(obj("v1", "ConfigMap", "default", "a", nil))
 	refused(t, err, "unreachable")
 }
 
-// Field fault BR-89: a changed token command leaves the provider; another address, or one not known yet, replaces it and all it made.
+// Field fault BR-89: a changed token command leaves the provider; another address, or one not known yet, replaces it
+// and all it made.
 func TestProviderIsReplacedOnlyForAnotherCluster(t *testing.T) {
 	l := newLab(t, false)
 	config := func(v string) resource.PropertyMap {
@@ -296,7 +334,8 @@ func TestProviderIsReplacedOnlyForAnotherCluster(t *testing.T) {
 	if d := l.b.DiffConfig(config(one), config(fmt.Sprintf(kubeconfigOf, "https://b.example"))); len(d.Replaces) != 1 {
 		t.Errorf("other cluster: %+v", d)
 	}
-	if d := l.b.DiffConfig(config(one), resource.PropertyMap{"kubeconfig": resource.MakeComputed(resource.NewProperty(""))}); len(d.Replaces) != 1 {
+	if d := l.b.DiffConfig(config(one),
+		resource.PropertyMap{"kubeconfig": resource.MakeComputed(resource.NewProperty(""))}); len(d.Replaces) != 1 {
 		t.Errorf("unknown: %+v", d)
 	}
 }
@@ -304,13 +343,18 @@ func TestProviderIsReplacedOnlyForAnotherCluster(t *testing.T) {
 func TestChartArgumentsThatWouldGoWrongAreRefused(t *testing.T) {
 	for want, args := range map[string]map[string]any{
 		"version: missing": {"chart": "oci://public.ecr.aws/karpenter/karpenter"},
-		"repositoryOpts":   {"chart": "oci://public.ecr.aws/karpenter/karpenter", "version": "1.15.0", "repositoryOpts": map[string]any{}},
-		"at most 53":       {"chart": "a", "version": "1", "name": strings.Repeat("a", 54)},
+		"repositoryOpts": {
+			"chart":          "oci://public.ecr.aws/karpenter/karpenter",
+			"version":        "1.15.0",
+			"repositoryOpts": map[string]any{},
+		},
+		"at most 53": {"chart": "a", "version": "1", "name": strings.Repeat("a", 54)},
 	} {
 		_, err := parseRelease("x", args)
 		refused(t, err, want)
 	}
-	r, err := parseRelease("x", map[string]any{"chart": "oci://public.ecr.aws/karpenter/karpenter", "version": "1.15.0"})
+	r, err := parseRelease("x", map[string]any{"chart": "oci://public.ecr.aws/karpenter/karpenter",
+		"version": "1.15.0"})
 	if err != nil || r.chart != "karpenter" || r.name != "x" {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -19,7 +19,8 @@ type Chart struct {
 }
 
 // construct registers the objects that stand for a chart, or none while a value is unknown, as the real component does.
-func construct(ctx *pulumi.Context, name string, inputs sdkprovider.ConstructInputs, opts pulumi.ResourceOption) (pulumi.ComponentResource, error) {
+func construct(ctx *pulumi.Context, name string, inputs sdkprovider.ConstructInputs,
+	opts pulumi.ResourceOption) (pulumi.ComponentResource, error) {
 	given, err := inputs.Map()
 	if err != nil {
 		return nil, fmt.Errorf("helm chart %s: %w", name, err)
@@ -34,7 +35,8 @@ func construct(ctx *pulumi.Context, name string, inputs sdkprovider.ConstructInp
 	}
 	if len(unknown) > 0 {
 		// A value that is not known may decide what the chart renders.
-		if err := ctx.Log.Info(fmt.Sprintf("[Can't preview] all chart values must be known ahead of time to generate an accurate preview; unknown: %v", unknown),
+		if err := ctx.Log.Info(fmt.Sprintf("[Can't preview] all chart values must be known ahead of time to generate "+
+			"an accurate preview; unknown: %v", unknown),
 			&pulumi.LogArgs{Resource: c}); err != nil {
 			return nil, err
 		}
@@ -64,7 +66,8 @@ func construct(ctx *pulumi.Context, name string, inputs sdkprovider.ConstructInp
 			definitions = append(definitions, child)
 		}
 		// By way of the URN, so that what takes the reference depends on the object.
-		children = append(children, child.URN().ApplyT(func(pulumi.URN) pulumi.Resource { return child }).(pulumi.ResourceOutput))
+		children = append(children,
+			child.URN().ApplyT(func(pulumi.URN) pulumi.Resource { return child }).(pulumi.ResourceOutput))
 	}
 	c.Resources = children.ToArrayOutput()
 	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"resources": c.Resources})

@@ -17,8 +17,8 @@ type release struct {
 // valuesAnnotation carries a chart's values on its stand-in object, where tests and policies can read them.
 const valuesAnnotation = "sandbox.headroom/chart-values"
 
-// standIn says which objects stand for a chart. They are not what the chart renders: they have its kinds, its main object's name and
-// its values, which is what other objects and rules depend on.
+// standIn says which objects stand for a chart. They are not what the chart renders: they have its kinds, its main
+// object's name and its values, which is what other objects and rules depend on.
 var standIns = map[string]func(release) []object{
 	"karpenter-crd": func(r release) []object { return karpenterDefinitions() },
 	"karpenter": func(r release) []object {
@@ -31,13 +31,19 @@ var standIns = map[string]func(release) []object{
 		return objects
 	},
 	"cluster-autoscaler": func(r release) []object {
-		return []object{r.serviceAccount(r.name + "-aws-cluster-autoscaler"), r.workload("apps/v1", "Deployment", r.name+"-aws-cluster-autoscaler")}
+		return []object{r.serviceAccount(r.name + "-aws-cluster-autoscaler"),
+			r.workload("apps/v1", "Deployment", r.name+"-aws-cluster-autoscaler")}
 	},
 	"nvidia-device-plugin": func(r release) []object { return []object{r.workload("apps/v1", "DaemonSet", r.name)} },
 	"dra-driver-nvidia-gpu": func(r release) []object {
-		class := object{"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": map[string]any{"name": "gpu.nvidia.com"},
-			"spec": map[string]any{"selectors": []any{map[string]any{"cel": map[string]any{"expression": "device.driver == 'gpu.nvidia.com'"}}}}}
-		return []object{r.serviceAccount(r.name + "-service-account-kubeletplugin"), r.workload("apps/v1", "DaemonSet", r.name+"-kubelet-plugin"), class}
+		class := object{
+			"apiVersion": "resource.k8s.io/v1",
+			"kind":       "DeviceClass",
+			"metadata":   map[string]any{"name": "gpu.nvidia.com"},
+			"spec":       map[string]any{"selectors": []any{map[string]any{"cel": map[string]any{"expression": "device.driver == 'gpu.nvidia.com'"}}}},
+		}
+		return []object{r.serviceAccount(r.name + "-service-account-kubeletplugin"),
+			r.workload("apps/v1", "DaemonSet", r.name+"-kubelet-plugin"), class}
 	},
 }
 
@@ -63,7 +69,12 @@ func karpenterDefinitions() []object {
 
 // parseRelease reads a chart's arguments, all known.
 func parseRelease(component string, args map[string]any) (release, error) {
-	r := release{chart: path.Base(str(args["chart"])), name: str(args["name"]), namespace: str(args["namespace"]), version: str(args["version"])}
+	r := release{
+		chart:     path.Base(str(args["chart"])),
+		name:      str(args["name"]),
+		namespace: str(args["namespace"]),
+		version:   str(args["version"]),
+	}
 	r.values, _ = args["values"].(map[string]any)
 	r.skipCRDs, _ = args["skipCrds"].(bool)
 	if r.name == "" {
@@ -86,8 +97,9 @@ func parseRelease(component string, args map[string]any) (release, error) {
 	return r, nil
 }
 
-// karpenterPod has what tells a reader of the chart's objects whether the controller serves ResourceClaims, under the name the real chart has
-// for it: charts/karpenter/templates/deployment.yaml of github.com/aws/karpenter-provider-aws v1.15.0.
+// karpenterPod has what tells a reader of the chart's objects whether the controller serves ResourceClaims, under the
+// name the real chart has for it: charts/karpenter/templates/deployment.yaml of github.com/aws/karpenter-provider-aws
+// v1.15.0.
 func (r release) karpenterPod() map[string]any {
 	enabled, _ := object(r.values).at("settings", "enableDRA").(bool)
 	return map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
@@ -129,7 +141,10 @@ func (r release) workload(apiVersion, kind, name string) object {
 		values = fmt.Appendf(nil, "%q", err)
 	}
 	metadata := r.metadata(name)
-	metadata["annotations"] = map[string]any{valuesAnnotation: string(values), "sandbox.headroom/chart": r.chart + "-" + r.version}
+	metadata["annotations"] = map[string]any{
+		valuesAnnotation:         string(values),
+		"sandbox.headroom/chart": r.chart + "-" + r.version,
+	}
 	labels := map[string]any{"app.kubernetes.io/name": r.chart, "app.kubernetes.io/instance": r.name}
 	spec := map[string]any{"selector": map[string]any{"matchLabels": labels}}
 	if replicas, ok := r.values["replicas"]; ok && kind == "Deployment" {

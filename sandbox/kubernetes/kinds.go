@@ -10,25 +10,50 @@ import (
 
 // builtin are the kinds an EKS cluster knows by itself, by apiVersion; true for kinds that live in a namespace.
 var builtin = map[string]map[string]bool{
-	"v1": {"ConfigMap": true, "Endpoints": true, "Event": true, "LimitRange": true, "Namespace": false, "Node": false, "PersistentVolume": false,
-		"PersistentVolumeClaim": true, "Pod": true, "ReplicationController": true, "ResourceQuota": true, "Secret": true, "Service": true, "ServiceAccount": true},
-	"apps/v1":                      {"DaemonSet": true, "Deployment": true, "ReplicaSet": true, "StatefulSet": true},
-	"batch/v1":                     {"CronJob": true, "Job": true},
-	"autoscaling/v2":               {"HorizontalPodAutoscaler": true},
-	"policy/v1":                    {"PodDisruptionBudget": true},
-	"networking.k8s.io/v1":         {"Ingress": true, "IngressClass": false, "NetworkPolicy": true},
-	"rbac.authorization.k8s.io/v1": {"ClusterRole": false, "ClusterRoleBinding": false, "Role": true, "RoleBinding": true},
-	"storage.k8s.io/v1":            {"CSIDriver": false, "StorageClass": false, "VolumeAttributesClass": false},
-	"scheduling.k8s.io/v1":         {"PriorityClass": false},
-	"coordination.k8s.io/v1":       {"Lease": true},
-	"resource.k8s.io/v1":           {"DeviceClass": false, "ResourceClaim": true, "ResourceClaimTemplate": true, "ResourceSlice": false},
+	"v1": {
+		"ConfigMap":             true,
+		"Endpoints":             true,
+		"Event":                 true,
+		"LimitRange":            true,
+		"Namespace":             false,
+		"Node":                  false,
+		"PersistentVolume":      false,
+		"PersistentVolumeClaim": true,
+		"Pod":                   true,
+		"ReplicationController": true,
+		"ResourceQuota":         true,
+		"Secret":                true,
+		"Service":               true,
+		"ServiceAccount":        true,
+	},
+	"apps/v1":              {"DaemonSet": true, "Deployment": true, "ReplicaSet": true, "StatefulSet": true},
+	"batch/v1":             {"CronJob": true, "Job": true},
+	"autoscaling/v2":       {"HorizontalPodAutoscaler": true},
+	"policy/v1":            {"PodDisruptionBudget": true},
+	"networking.k8s.io/v1": {"Ingress": true, "IngressClass": false, "NetworkPolicy": true},
+	"rbac.authorization.k8s.io/v1": {
+		"ClusterRole":        false,
+		"ClusterRoleBinding": false,
+		"Role":               true,
+		"RoleBinding":        true,
+	},
+	"storage.k8s.io/v1":      {"CSIDriver": false, "StorageClass": false, "VolumeAttributesClass": false},
+	"scheduling.k8s.io/v1":   {"PriorityClass": false},
+	"coordination.k8s.io/v1": {"Lease": true},
+	"resource.k8s.io/v1": {
+		"DeviceClass":           false,
+		"ResourceClaim":         true,
+		"ResourceClaimTemplate": true,
+		"ResourceSlice":         false,
+	},
 	"admissionregistration.k8s.io/v1": {"MutatingWebhookConfiguration": false, "ValidatingWebhookConfiguration": false,
 		"ValidatingAdmissionPolicy": false, "ValidatingAdmissionPolicyBinding": false},
 	"apiextensions.k8s.io/v1":   {"CustomResourceDefinition": false},
 	"apiregistration.k8s.io/v1": {"APIService": false},
 }
 
-// autoModeKinds are the custom kinds that EKS Auto Mode brings with the cluster. https://docs.aws.amazon.com/eks/latest/userguide/create-node-class.html
+// autoModeKinds are the custom kinds that EKS Auto Mode brings with the cluster.
+// https://docs.aws.amazon.com/eks/latest/userguide/create-node-class.html
 var autoModeKinds = map[string]map[string]bool{
 	"karpenter.sh/v1":            {"NodePool": false, "NodeClaim": false},
 	"eks.amazonaws.com/v1":       {"NodeClass": false, "IngressClassParams": false, "TargetGroupBinding": true},
@@ -44,7 +69,8 @@ const (
 )
 
 // immutable are the fields whose change replaces the object, by kind; the object's own identity always does.
-// https://github.com/pulumi/pulumi-kubernetes/blob/master/provider/pkg/provider/diff.go lists them in the real provider.
+// https://github.com/pulumi/pulumi-kubernetes/blob/master/provider/pkg/provider/diff.go lists them in the real
+// provider.
 var immutable = map[string][]string{
 	"ConfigMap":    {"data", "binaryData"},
 	"Secret":       {"type", "data", "stringData"},
@@ -90,7 +116,8 @@ func labelProblems(labels map[string]string) []string {
 	return out
 }
 
-// checkToken holds a type token to the object's own apiVersion and kind: "kubernetes:core/v1:Namespace" is v1 Namespace.
+// checkToken holds a type token to the object's own apiVersion and kind: "kubernetes:core/v1:Namespace" is v1
+// Namespace.
 func checkToken(token, apiVersion, kind string) error {
 	parts := strings.Split(token, ":")
 	if len(parts) != 3 || parts[0] != "kubernetes" {

@@ -18,27 +18,32 @@ const (
 	ec2NodeClass  = "EC2NodeClass"
 	autoNodeClass = "NodeClass"
 
-	// foreground makes the deletion of a NodePool wait for its nodes. https://www.pulumi.com/registry/packages/kubernetes/installation-configuration/
+	// foreground makes the deletion of a NodePool wait for its nodes.
+	// https://www.pulumi.com/registry/packages/kubernetes/installation-configuration/
 	deletionPolicy = "pulumi.com/deletionPropagationPolicy"
 )
 
-// controller tells whether something reconciles the pool or node class: AWS itself in Auto Mode, else a Karpenter Deployment in the cluster.
+// controller tells whether something reconciles the pool or node class: AWS itself in Auto Mode, else a Karpenter
+// Deployment in the cluster.
 func (c *cluster) controller(o object) bool {
 	group := o.text("spec", "template", "spec", "nodeClassRef", "group")
 	if c.auto && (group == "eks.amazonaws.com" || strings.HasPrefix(o.apiVersion(), "eks.amazonaws.com/")) {
 		return true
 	}
 	return len(c.all(func(o object) bool {
-		return o.kind() == "Deployment" && (o.name() == "karpenter" || o.strings("metadata", "labels")["app.kubernetes.io/name"] == "karpenter")
+		return o.kind() == "Deployment" && (o.name() == "karpenter" ||
+			o.strings("metadata", "labels")["app.kubernetes.io/name"] == "karpenter")
 	})) > 0
 }
 
-// deleteNodePool ends the pool's nodes when the deletion waits for them. Without the foreground policy the object goes at once and its
-// nodes live on until the controller gets to them: the sandbox leaves them, so that what comes next sees them.
+// deleteNodePool ends the pool's nodes when the deletion waits for them. Without the foreground policy the object goes
+// at once and its nodes live on until the controller gets to them: the sandbox leaves them, so that what comes next
+// sees them.
 func (c *cluster) deleteNodePool(pool object) error {
 	nodes := c.state.NodesOfPool(c.name, pool.name())
 	if len(nodes) > 0 && !c.controller(pool) {
-		return fmt.Errorf("NodePool %q has %d running nodes and no controller left to end them: its finalizers are never cleared and the instances run on (%s); delete node pools before their controller",
+		return fmt.Errorf("NodePool %q has %d running nodes and no controller left to end them: its finalizers are "+
+			"never cleared and the instances run on (%s); delete node pools before their controller",
 			pool.name(), len(nodes), nodes[0].ID)
 	}
 	if pool.strings("metadata", "annotations")[deletionPolicy] == "foreground" {
@@ -48,30 +53,35 @@ func (c *cluster) deleteNodePool(pool object) error {
 	return nil
 }
 
-// deleteNodeClass holds to the finalizer of node classes: it waits for the pools that name it, and for a controller to clear it.
+// deleteNodeClass holds to the finalizer of node classes: it waits for the pools that name it, and for a controller to
+// clear it.
 func (c *cluster) deleteNodeClass(class object) error {
 	for _, pool := range c.all(func(o object) bool { return o.kind() == nodePool }) {
-		if pool.text("spec", "template", "spec", "nodeClassRef", "name") == class.name() && pool.text("spec", "template", "spec", "nodeClassRef", "kind") == class.kind() {
-			return fmt.Errorf("%s %q is still used by NodePool %q; its finalizer waits for the pool to go", class.kind(), class.name(), pool.name())
+		if pool.text("spec", "template", "spec", "nodeClassRef", "name") == class.name() &&
+			pool.text("spec", "template", "spec", "nodeClassRef", "kind") == class.kind() {
+			return fmt.Errorf("%s %q is still used by NodePool %q; its finalizer waits for the pool to go",
+				class.kind(), class.name(), pool.name())
 		}
 	}
 	if !c.controller(class) {
-		return fmt.Errorf("%s %q has a finalizer and no controller left to clear it; delete node classes before their controller", class.kind(), class.name())
+		return fmt.Errorf("%s %q has a finalizer and no controller left to clear it; delete node classes before "+
+			"their controller", class.kind(), class.name())
 	}
 	c.state.RemoveInstanceProfile(c.name, class.name())
 	c.remove(class)
 	return nil
 }
 
-// ScaleNodePool plays pending pods: it makes the node controller bring the pool to n nodes, within its limits, as Karpenter and Auto Mode
-// do. The pool is named by its NodePool or by its label headroom/pool.
+// ScaleNodePool plays pending pods: it makes the node controller bring the pool to n nodes, within its limits, as
+// Karpenter and Auto Mode do. The pool is named by its NodePool or by its label headroom/pool.
 func ScaleNodePool(s *world.State, clusterName, pool string, n int) ([]*world.Instance, error) {
 	c, err := clusterNamed(s, clusterName)
 	if err != nil {
 		return nil, err
 	}
 	found := c.all(func(o object) bool {
-		return o.kind() == nodePool && (o.name() == pool || o.strings("spec", "template", "metadata", "labels")["headroom/pool"] == pool)
+		return o.kind() == nodePool && (o.name() == pool ||
+			o.strings("spec", "template", "metadata", "labels")["headroom/pool"] == pool)
 	})
 	if len(found) == 0 {
 		return nil, fmt.Errorf("cluster %s has no NodePool for %q", clusterName, pool)
@@ -106,14 +116,17 @@ func (c *cluster) scale(pool object, n int) ([]*world.Instance, error) {
 	wants := requirements(pool)
 	types := instanceTypes(wants)
 	if len(types) == 0 {
-		return nil, fmt.Errorf("NodePool %q: no instance type of the sandbox's catalogue meets its requirements", pool.name())
+		return nil, fmt.Errorf("NodePool %q: no instance type of the sandbox's catalogue meets its requirements",
+			pool.name())
 	}
 	if err := withinLimits(pool, types[0], n); err != nil {
 		return nil, err
 	}
-	subnets := c.selected(world.SubnetType, class.list("spec", "subnetSelectorTerms"), wants["topology.kubernetes.io/zone"])
+	subnets := c.selected(world.SubnetType, class.list("spec", "subnetSelectorTerms"),
+		wants["topology.kubernetes.io/zone"])
 	if len(subnets) == 0 {
-		return nil, fmt.Errorf("%s %q: its subnetSelectorTerms select no subnet in the zones of NodePool %q", kind, ref, pool.name())
+		return nil, fmt.Errorf("%s %q: its subnetSelectorTerms select no subnet in the zones of NodePool %q", kind, ref,
+			pool.name())
 	}
 	groups := c.selected("aws:ec2/securityGroup:SecurityGroup", class.list("spec", "securityGroupSelectorTerms"), nil)
 	capacity := wants["karpenter.sh/capacity-type"]
@@ -128,7 +141,8 @@ type values []string
 
 func (v values) has(want string) bool { return slices.Contains(v, want) }
 
-// requirements are the In requirements of a pool, by key. Other operators are ignored: the sandbox picks one instance, not the best.
+// requirements are the In requirements of a pool, by key. Other operators are ignored: the sandbox picks one instance,
+// not the best.
 func requirements(pool object) map[string]values {
 	out := map[string]values{}
 	for _, r := range pool.list("spec", "template", "spec", "requirements") {
@@ -150,7 +164,12 @@ func instanceTypes(wants map[string]values) []string {
 	var out []string
 	for name, t := range world.Types {
 		family, size, _ := strings.Cut(name, ".")
-		facts := map[string]string{"instance-type": name, "instance-family": family, "instance-size": size, "arch": arch(t.Arch)}
+		facts := map[string]string{
+			"instance-type":   name,
+			"instance-family": family,
+			"instance-size":   size,
+			"arch":            arch(t.Arch),
+		}
 		if fits(wants, facts, t) {
 			out = append(out, name)
 		}
@@ -196,13 +215,15 @@ func withinLimits(pool object, instanceType string, n int) error {
 			return fmt.Errorf("NodePool %q: limit %s %v is not a quantity", pool.name(), name, limits[name])
 		}
 		if need := each[name] * int64(n); need > limit.Value() {
-			return fmt.Errorf("NodePool %q: %d nodes of %s need %d %s, its limit is %s", pool.name(), n, instanceType, need, name, limit.String())
+			return fmt.Errorf("NodePool %q: %d nodes of %s need %d %s, its limit is %s", pool.name(), n, instanceType,
+				need, name, limit.String())
 		}
 	}
 	return nil
 }
 
-// selected are the ids of AWS resources that a node class selects by id or tags; any term suffices. Zones narrow subnets.
+// selected are the ids of AWS resources that a node class selects by id or tags; any term suffices. Zones narrow
+// subnets.
 func (c *cluster) selected(typ string, terms []any, zones values) []string {
 	var ids []string
 	for _, r := range c.state.OfType(typ) {

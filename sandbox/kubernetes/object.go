@@ -68,7 +68,8 @@ type cluster struct {
 func clusterAt(s *world.State, server string) (*cluster, error) {
 	r := s.Find(clusterType, "endpoint", server)
 	if r == nil {
-		return nil, fmt.Errorf("configured Kubernetes cluster is unreachable: no cluster in the simulated account has the endpoint %q", server)
+		return nil, fmt.Errorf("configured Kubernetes cluster is unreachable: no cluster in the simulated account "+
+			"has the endpoint %q", server)
 	}
 	return newCluster(s, r), nil
 }
@@ -166,7 +167,8 @@ func (c *cluster) scope(apiVersion, kind string) (namespaced bool, err error) {
 		}
 		return false, noMatch(apiVersion, kind, "its CustomResourceDefinition serves other versions")
 	}
-	return false, noMatch(apiVersion, kind, "its CustomResourceDefinition is not there; make the resource depend on the chart that brings it")
+	return false, noMatch(apiVersion, kind, "its CustomResourceDefinition is not there; make the resource depend on "+
+		"the chart that brings it")
 }
 
 func noMatch(apiVersion, kind, why string) error {

@@ -23,7 +23,8 @@ func (c *cluster) create(o object) error {
 		if o.namespace() == "" {
 			metadata["namespace"] = "default"
 		}
-		if _, found := c.get("v1", "Namespace", "", o.namespace()); !found && !slices.Contains(namespaces, o.namespace()) {
+		if _, found := c.get("v1", "Namespace", "", o.namespace()); !found &&
+			!slices.Contains(namespaces, o.namespace()) {
 			return fmt.Errorf("namespaces %q not found", o.namespace())
 		}
 	}
@@ -102,7 +103,8 @@ func (c *cluster) deleteDefinition(crd object) error {
 		left = append(left, o.name())
 	}
 	if len(left) > 0 {
-		return fmt.Errorf("deleting the definition %s would delete every %s with it: %s; delete these first, with their controller still running",
+		return fmt.Errorf("deleting the definition %s would delete every %s with it: %s; delete these first, with "+
+			"their controller still running",
 			crd.name(), crd.text("spec", "names", "kind"), strings.Join(left, ", "))
 	}
 	c.remove(crd)

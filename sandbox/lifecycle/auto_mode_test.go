@@ -51,18 +51,21 @@ func (e *environment) computeConfig() (config map[string]any) {
 }
 
 func TestAutoModeFromNothingToNothing(t *testing.T) {
-	e := start(t, stackFile("pools: [{name: gpu-l4, scaler: auto-mode, instanceTypes: [g6.xlarge], capacityTypes: [on-demand], maxNodeCount: 4}]"))
+	e := start(t, stackFile("pools: [{name: gpu-l4, scaler: auto-mode, instanceTypes: [g6.xlarge], capacityTypes: "+
+		"[on-demand], maxNodeCount: 4}]"))
 	e.step("nothing is made beside it that Auto Mode brings or excludes, field fault BR-10", func() {
 		first := e.up()
 		for _, typ := range []string{
-			"aws:eks/nodeGroup:NodeGroup", "aws:eks/addon:Addon", "aws:sqs/queue:Queue", "aws:cloudwatch/eventRule:EventRule", "kubernetes:helm.sh/v4:Chart",
+			"aws:eks/nodeGroup:NodeGroup", "aws:eks/addon:Addon", "aws:sqs/queue:Queue",
+			"aws:cloudwatch/eventRule:EventRule", "kubernetes:helm.sh/v4:Chart",
 			"aws:eks/accessEntry:AccessEntry", // EKS makes the one of the role that the cluster carries
 		} {
 			if names := made(first, typ); len(names) > 0 {
 				e.t.Errorf("made %s %q", typ, names)
 			}
 		}
-		if names := made(first, "kubernetes:karpenter.sh/v1:NodePool"); !slices.Equal(names, []string{"pool-gpu-l4-pool"}) {
+		if names := made(first, "kubernetes:karpenter.sh/v1:NodePool"); !slices.Equal(names,
+			[]string{"pool-gpu-l4-pool"}) {
 			e.t.Errorf("node pools: %q", names)
 		}
 		for _, name := range made(first, "aws:iam/role:Role") {
@@ -85,8 +88,9 @@ func TestAutoModeFromNothingToNothing(t *testing.T) {
 func TestSwitchingAutoModeKeepsTheCluster(t *testing.T) {
 	const (
 		fixed = "pools: [{name: gpu-l4, scaler: fixed, instanceTypes: [g6.xlarge], nodeCount: 1}]"
-		auto  = "pools: [{name: gpu-auto, scaler: auto-mode, instanceTypes: [g6.xlarge], capacityTypes: [on-demand], maxNodeCount: 2}]"
-		own   = "general: {scaler: auto-mode, capacityTypes: [on-demand], limits: {vcpus: 16, memoryGiB: 64}}"
+		auto  = "pools: [{name: gpu-auto, scaler: auto-mode, instanceTypes: [g6.xlarge], capacityTypes: [on-demand], " +
+			"maxNodeCount: 2}]"
+		own = "general: {scaler: auto-mode, capacityTypes: [on-demand], limits: {vcpus: 16, memoryGiB: 64}}"
 	)
 	e := start(t, stackFile(fixed, "autoMode: {}"))
 	e.up()
@@ -171,6 +175,7 @@ func TestSwitchingAutoModeKeepsTheCluster(t *testing.T) {
 }
 
 func TestAutoModeIsNotSharedWithPoolsOfOurs(t *testing.T) {
-	e := start(t, stackFile("autoMode: {keep: true}", "pools: [{name: gpu-l4, scaler: fixed, instanceTypes: [g6.xlarge], nodeCount: 1}]"))
+	e := start(t, stackFile("autoMode: {keep: true}", "pools: [{name: gpu-l4, scaler: fixed, instanceTypes: "+
+		"[g6.xlarge], nodeCount: 1}]"))
 	e.refused("autoMode.keep", "gpu-l4")
 }

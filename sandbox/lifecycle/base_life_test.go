@@ -16,7 +16,8 @@ import (
 func base() string {
 	return stackFile(
 		"tags: {environment: test}",
-		"pools: [{name: gpu-l4, scaler: fixed, instanceTypes: [g6.xlarge], nodeCount: 1, minNodeCount: 0, maxNodeCount: 4},"+
+		"pools: [{name: gpu-l4, scaler: fixed, instanceTypes: [g6.xlarge], nodeCount: 1, minNodeCount: 0, "+
+			"maxNodeCount: 4},"+
 			" {name: gpu-quad, scaler: fixed, instanceTypes: [g6.12xlarge], nodeCount: 0, labels: {team: search}}]",
 	)
 }
@@ -48,10 +49,12 @@ func TestBaseEnvironmentThroughItsLife(t *testing.T) {
 		}
 	})
 	e.step("a pool that nothing scales advertises the nodes it has", func() { // the founding bug
-		if p := e.pool(first.Outputs, "gpu-l4"); p.Nodes.Realized != 1 || p.Nodes.Maximum != 1 || p.Nodes.Firm != 1 || p.BoundBy != "no-autoscaler" {
+		if p := e.pool(first.Outputs, "gpu-l4"); p.Nodes.Realized != 1 || p.Nodes.Maximum != 1 || p.Nodes.Firm != 1 ||
+			p.BoundBy != "no-autoscaler" {
 			e.t.Errorf("bounds 1/0/4 and no scaler: %+v, bound by %s", p.Nodes, p.BoundBy)
 		}
-		if said := first.Messages("warning"); !strings.Contains(said, `pools[0] "gpu-l4": minNodeCount and maxNodeCount have no effect`) {
+		if said := first.Messages("warning"); !strings.Contains(said,
+			`pools[0] "gpu-l4": minNodeCount and maxNodeCount have no effect`) {
 			e.t.Errorf("no word about the bounds: %s", said)
 		}
 	})
@@ -145,7 +148,10 @@ func TestBaseEnvironmentThroughItsLife(t *testing.T) {
 	})
 	e.step("a changed disk makes a new version of its launch template and rolls its group", func() {
 		e.configure("{team: ranking}", "{team: ranking}, diskGiB: 300")
-		e.changed(map[string]string{"pool-gpu-quad-group NodeGroup": "update", "pool-gpu-quad-template LaunchTemplate": "update"}, "")
+		e.changed(map[string]string{
+			"pool-gpu-quad-group NodeGroup":         "update",
+			"pool-gpu-quad-template LaunchTemplate": "update",
+		}, "")
 	})
 	e.step("a changed instance type makes the new group before the old one goes", func() { // field fault BR-88
 		before := e.group("gpu-l4")
@@ -188,8 +194,8 @@ func TestBaseEnvironmentThroughItsLife(t *testing.T) {
 	})
 }
 
-// registered are the resources that a result makes, by URN, sorted. Those inside a chart are left out: a chart whose values are not known yet
-// shows none in a preview.
+// registered are the resources that a result makes, by URN, sorted. Those inside a chart are left out: a chart whose
+// values are not known yet shows none in a preview.
 func registered(r run.Result) []string {
 	urns := map[string]bool{}
 	for _, s := range r.Steps {

@@ -42,7 +42,8 @@ func TestExistingNetworkIsUsedAndLeftAsItWas(t *testing.T) {
 	before := networkOf(first)
 
 	e := inAccountOf(first, "test", stackFile(
-		fmt.Sprintf("network: {existing: {vpcId: %s, privateSubnetIds: [%s, %s]}}", given["vpc"], subnets[0], subnets[1]),
+		fmt.Sprintf("network: {existing: {vpcId: %s, privateSubnetIds: [%s, %s]}}", given["vpc"], subnets[0],
+			subnets[1]),
 		"pools: [{name: gpu-l4, scaler: fixed, instanceTypes: [g6.xlarge], nodeCount: 2}]"))
 	e.step("its free addresses are counted, after its nodes have taken theirs", func() {
 		outputs := e.up().Outputs
@@ -85,13 +86,15 @@ func TestExistingNetworkIsUsedAndLeftAsItWas(t *testing.T) {
 	})
 }
 
-// networkOf is every network resource of the account with its inputs, tags among them, except security groups: EKS makes one in the VPC.
+// networkOf is every network resource of the account with its inputs, tags among them, except security groups: EKS
+// makes one in the VPC.
 func networkOf(e *environment) string {
 	e.t.Helper()
 	var lines []string
 	e.view(func(s *world.State) error {
 		for key, r := range s.Resources {
-			if strings.HasPrefix(key, "aws:ec2/") && !strings.Contains(key, "ecurityGroup") && !strings.Contains(key, "launchTemplate") {
+			if strings.HasPrefix(key, "aws:ec2/") && !strings.Contains(key, "ecurityGroup") &&
+				!strings.Contains(key, "launchTemplate") {
 				lines = append(lines, fmt.Sprint(key, r.Inputs, r.Outputs["tags"], r.Outputs["tagsAll"]))
 			}
 		}

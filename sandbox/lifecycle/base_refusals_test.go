@@ -26,7 +26,8 @@ func TestWhatIsRefusedChangesNothing(t *testing.T) {
 	})
 	e.step("an API that cannot be reached is told before any object waits on it", func() {
 		e.unreachable = true
-		failed := e.fails(e.Up, "the Kubernetes API at", "cannot be reached from here (connection timed out)", "203.0.113.0/24")
+		failed := e.fails(e.Up, "the Kubernetes API at", "cannot be reached from here (connection timed out)",
+			"203.0.113.0/24")
 		for _, s := range failed.Steps {
 			if strings.HasPrefix(s.Type, "kubernetes:") {
 				e.t.Errorf("%s: %s", s.Type, s.Name)

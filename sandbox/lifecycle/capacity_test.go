@@ -47,9 +47,11 @@ func (e *environment) quota(code string, vcpus float64) {
 func TestCapacityFollowsTheAccount(t *testing.T) {
 	e := start(t, stackFile("podsSelectPool: true", "karpenter: {enableDRA: true}",
 		"capacity: {configMap: true, ssmParameter: /headroom/capacity, validFor: 30m}", "pools:",
-		"  - {name: serving, scaler: karpenter, instanceTypes: [g6.xlarge], capacityTypes: [spot, on-demand], maxNodeCount: 12, priority: 1}",
+		"  - {name: serving, scaler: karpenter, instanceTypes: [g6.xlarge], capacityTypes: [spot, on-demand], "+
+			"maxNodeCount: 12, priority: 1}",
 		"  - {name: batch, scaler: cluster-autoscaler, instanceTypes: [g6.xlarge], maxNodeCount: 12}",
-		"  - {name: claims, scaler: karpenter, deviceMode: dra, instanceTypes: [g6.2xlarge], capacityTypes: [on-demand], zones: [us-west-2a], maxNodeCount: 2, priority: 2}"))
+		"  - {name: claims, scaler: karpenter, deviceMode: dra, instanceTypes: [g6.2xlarge], capacityTypes: "+
+			"[on-demand], zones: [us-west-2a], maxNodeCount: 2, priority: 2}"))
 
 	e.step("spot and on-demand add up, and only on-demand is firm", func() {
 		e.spotted()
@@ -57,7 +59,9 @@ func TestCapacityFollowsTheAccount(t *testing.T) {
 		e.quota(world.QuotaGSpot, 28)
 		// claims takes 16 of 40 vCPUs on demand; serving may reach 6 nodes on what is left and 7 on spot.
 		e.promises(map[string]promised{
-			"claims": {0, 2, 2, capacity.ConfiguredKind}, "serving": {0, 12, 6, capacity.ConfiguredKind}, "batch": {0, 0, 0, capacity.VCPUQuota},
+			"claims":  {0, 2, 2, capacity.ConfiguredKind},
+			"serving": {0, 12, 6, capacity.ConfiguredKind},
+			"batch":   {0, 0, 0, capacity.VCPUQuota},
 		})
 	})
 	e.step("no output is a secret", func() {
@@ -117,7 +121,8 @@ func TestCapacityFollowsTheAccount(t *testing.T) {
 			value, _ := parameter[0].Inputs["value"].(string)
 			same("the parameter", value)
 			var found struct{ Data map[string]string }
-			if err := json.Unmarshal(s.Objects[world.ObjectKey("headroom-test", "v1", "ConfigMap", "kube-system", "headroom-capacity")], &found); err != nil {
+			if err := json.Unmarshal(s.Objects[world.ObjectKey("headroom-test", "v1", "ConfigMap", "kube-system",
+				"headroom-capacity")], &found); err != nil {
 				return err
 			}
 			same("the ConfigMap", found.Data["capacity.json"])
@@ -152,20 +157,26 @@ func TestCapacityFollowsTheAccount(t *testing.T) {
 		if err := json.Unmarshal(text, &pools); err != nil {
 			e.t.Fatal(err)
 		}
-		if len(pools) != 1 || pools[0].Name != "claims" || pools[0].Nodes != 2 || len(pools[0].Devices) != 1 || pools[0].Devices[0].Count != 1 {
+		if len(pools) != 1 || pools[0].Name != "claims" || pools[0].Nodes != 2 || len(pools[0].Devices) != 1 ||
+			pools[0].Devices[0].Count != 1 {
 			e.t.Errorf("%s", text)
 		}
 	})
 	e.step("a raised quota is told by the next update", func() {
 		e.quota(world.QuotaGOnDemand, 96)
 		e.promises(map[string]promised{
-			"claims": {0, 2, 2, capacity.ConfiguredKind}, "serving": {0, 12, 12, capacity.ConfiguredKind}, "batch": {0, 8, 8, capacity.VCPUQuota},
+			"claims":  {0, 2, 2, capacity.ConfiguredKind},
+			"serving": {0, 12, 12, capacity.ConfiguredKind},
+			"batch":   {0, 8, 8, capacity.VCPUQuota},
 		})
 	})
 	e.step("running nodes are counted as they were bought", func() {
 		e.pending("serving", 3)
 		e.scale("batch", 2)
-		e.promises(map[string]promised{"serving": {3, 12, 12, capacity.ConfiguredKind}, "batch": {2, 8, 8, capacity.VCPUQuota}})
+		e.promises(map[string]promised{
+			"serving": {3, 12, 12, capacity.ConfiguredKind},
+			"batch":   {2, 8, 8, capacity.VCPUQuota},
+		})
 	})
 	e.step("a quota that was taken away lowers the maximum and says so", func() {
 		e.quota(world.QuotaGOnDemand, 16)
@@ -182,7 +193,11 @@ func TestCapacityFollowsTheAccount(t *testing.T) {
 	})
 	e.step("a quota that cannot be read leaves what is realized, and the update goes through", func() {
 		e.act(func(s *world.State) error { return s.Deny("servicequotas:GetServiceQuota") })
-		e.promises(map[string]promised{"serving": {3, 3, 0, capacity.Unknown}, "batch": {2, 2, 2, capacity.Unknown}, "claims": {0, 0, 0, capacity.Unknown}})
+		e.promises(map[string]promised{
+			"serving": {3, 3, 0, capacity.Unknown},
+			"batch":   {2, 2, 2, capacity.Unknown},
+			"claims":  {0, 0, 0, capacity.Unknown},
+		})
 		e.act(func(s *world.State) error { return s.Allow("servicequotas:GetServiceQuota") })
 	})
 	e.step("nodes that cannot be counted are promised to nobody, and the update goes through", func() {
@@ -190,7 +205,8 @@ func TestCapacityFollowsTheAccount(t *testing.T) {
 		result := e.up()
 		for _, name := range []string{"serving", "batch", "claims", "system"} {
 			p := e.pool(result.Outputs, name)
-			if !strings.Contains(p.Error, "ec2:DescribeInstances") || p.Nodes != (capacity.Counts{}) || p.BoundBy != capacity.Unknown {
+			if !strings.Contains(p.Error, "ec2:DescribeInstances") || p.Nodes != (capacity.Counts{}) ||
+				p.BoundBy != capacity.Unknown {
 				e.t.Errorf("%s: %+v bound by %s, error %q", name, p.Nodes, p.BoundBy, p.Error)
 			}
 		}
@@ -201,7 +217,8 @@ func TestCapacityFollowsTheAccount(t *testing.T) {
 		e.act(func(s *world.State) error { return s.EmptyZone("us-west-2b", "g6.xlarge", false) })
 		e.configure("  - {name: batch, scaler: cluster-autoscaler, instanceTypes: [g6.xlarge], maxNodeCount: 12}", "")
 		p := e.pool(e.up().Outputs, "serving")
-		if !slices.Equal(p.Zones, []string{"us-west-2a"}) || !slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "only zone us-west-2a") }) {
+		if !slices.Equal(p.Zones, []string{"us-west-2a"}) ||
+			!slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "only zone us-west-2a") }) {
 			e.t.Errorf("zones %q, notes %q", p.Zones, p.Notes)
 		}
 	})
@@ -215,12 +232,14 @@ func TestCapacityFollowsTheAccount(t *testing.T) {
 
 func TestLargestGangWhenAZoneGoes(t *testing.T) {
 	e := start(t, stackFile("network: {zones: [us-west-2a, us-west-2b, us-west-2c]}",
-		"pools: [{name: gangs, scaler: cluster-autoscaler, instanceTypes: [g6.xlarge], maxNodeCount: 8, spread: per-zone}]"))
+		"pools: [{name: gangs, scaler: cluster-autoscaler, instanceTypes: [g6.xlarge], maxNodeCount: 8, spread: "+
+			"per-zone}]"))
 	if p := e.pool(e.up().Outputs, "gangs"); p.LargestGang != 3 || p.Nodes.Maximum != 8 {
 		t.Errorf("over three zones: %+v, largest gang %d", p.Nodes, p.LargestGang)
 	}
 	e.act(func(s *world.State) error { return s.EmptyZone("us-west-2c", "g6.xlarge", false) })
-	if p := e.pool(e.up().Outputs, "gangs"); p.LargestGang != 4 || p.Nodes.Maximum != 8 || !slices.Equal(p.Zones, []string{"us-west-2a", "us-west-2b"}) {
+	if p := e.pool(e.up().Outputs, "gangs"); p.LargestGang != 4 || p.Nodes.Maximum != 8 ||
+		!slices.Equal(p.Zones, []string{"us-west-2a", "us-west-2b"}) {
 		t.Errorf("over two zones: %+v, largest gang %d, zones %q", p.Nodes, p.LargestGang, p.Zones)
 	}
 	e.settled()
@@ -236,13 +255,15 @@ func TestAddressesOfASmallNetworkBound(t *testing.T) {
 	}
 	// What is promised can really be started, system nodes beside it.
 	e.scale("gpu-l4", p.Nodes.Maximum)
-	if full := e.pool(e.up().Outputs, "gpu-l4"); full.Nodes.Realized != p.Nodes.Maximum || full.Nodes.Maximum != p.Nodes.Maximum {
+	if full := e.pool(e.up().Outputs, "gpu-l4"); full.Nodes.Realized != p.Nodes.Maximum ||
+		full.Nodes.Maximum != p.Nodes.Maximum {
 		t.Errorf("promised %d, then %+v", p.Nodes.Maximum, full.Nodes)
 	}
 }
 
 func TestReservationBacksAPool(t *testing.T) {
-	const reserved = "pools: [{name: block, scaler: karpenter, instanceTypes: [g6.xlarge], capacityTypes: [reserved], maxNodeCount: 4, " +
+	const reserved = "pools: [{name: block, scaler: karpenter, instanceTypes: [g6.xlarge], capacityTypes: " +
+		"[reserved], maxNodeCount: 4, " +
 		"reservation: {id: cr-0123456789abcdef0, count: 2, end: \"2026-11-30T09:20:00Z\"}}]"
 	e := start(t, stackFile(reserved))
 	e.step("it is the ceiling, firm, and ends the promise with itself", func() {

@@ -29,7 +29,8 @@ func TestDevFromNothingToNothing(t *testing.T) {
 		t.Error("the preview of a new stack plans nothing")
 	}
 	first := e.up()
-	if p := e.pool(first.Outputs, "gpu-l4"); p.Nodes.Realized != 1 || p.Nodes.Maximum != 1 || p.BoundBy != "no-autoscaler" {
+	if p := e.pool(first.Outputs, "gpu-l4"); p.Nodes.Realized != 1 || p.Nodes.Maximum != 1 ||
+		p.BoundBy != "no-autoscaler" {
 		t.Errorf("pool gpu-l4: %+v, bound by %s", p.Nodes, p.BoundBy)
 	}
 	if second := e.up(); second.Changed() {

@@ -12,7 +12,8 @@ import (
 // Field faults BR-18 and BR-91: what readers find after an update that failed.
 func TestAFailedUpdatePromisesNothingNew(t *testing.T) {
 	e := start(t, stackFile(
-		"pools: [{name: well, scaler: fixed, instanceTypes: [g6.xlarge], nodeCount: 1}, {name: scarce, scaler: fixed, instanceTypes: [g6.2xlarge], nodeCount: 1}]",
+		"pools: [{name: well, scaler: fixed, instanceTypes: [g6.xlarge], nodeCount: 1}, {name: scarce, scaler: "+
+			"fixed, instanceTypes: [g6.2xlarge], nodeCount: 1}]",
 	))
 	outOfStock := func(s *world.State) error {
 		for _, zone := range []string{"us-west-2a", "us-west-2b"} {

@@ -30,9 +30,11 @@ var tools = sync.OnceValues(func() (run.Tools, error) {
 	return run.FindTools(testContext, module, os.Stderr)
 })
 
-// stackFile is the text of a stack file from lines of headroom:environment. Network and cluster have a value when no line gives one.
+// stackFile is the text of a stack file from lines of headroom:environment. Network and cluster have a value when no
+// line gives one.
 func stackFile(lines ...string) string {
-	for _, usual := range []string{"network: {zones: [us-west-2a, us-west-2b]}", "cluster: {publicAccessCidrs: [203.0.113.0/24]}"} {
+	for _, usual := range []string{"network: {zones: [us-west-2a, us-west-2b]}", "cluster: {publicAccessCidrs: " +
+		"[203.0.113.0/24]}"} {
 		key, _, _ := strings.Cut(usual, " ")
 		if !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, key) }) {
 			lines = append(lines, usual)
@@ -64,7 +66,8 @@ func start(t *testing.T, stackFile string, options ...func(*run.Options)) *envir
 // inAccountOf prepares another stack in the account of the first one.
 func inAccountOf(first *environment, stack, stackFile string, options ...func(*run.Options)) *environment {
 	first.t.Helper()
-	return open(first.t, stackFile, append(options, func(o *run.Options) { o.Environment, o.Home = stack, first.Home() })...)
+	return open(first.t, stackFile, append(options,
+		func(o *run.Options) { o.Environment, o.Home = stack, first.Home() })...)
 }
 
 func open(t *testing.T, stackFile string, options ...func(*run.Options)) *environment {
@@ -107,7 +110,8 @@ func (e *environment) write(name, text string) {
 	}
 }
 
-// configure replaces parts of the stack file, given as pairs of old and new text; an old text that is not there fails the test.
+// configure replaces parts of the stack file, given as pairs of old and new text; an old text that is not there fails
+// the test.
 func (e *environment) configure(pairs ...string) {
 	e.t.Helper()
 	text, err := os.ReadFile(filepath.Join(e.project, e.file))
@@ -142,7 +146,8 @@ func (e *environment) fails(operation func(context.Context) (run.Result, error),
 	return result
 }
 
-// changes are the operations of a result by the logical name and the type of the resource, in the engine's order: what tests compare.
+// changes are the operations of a result by the logical name and the type of the resource, in the engine's order: what
+// tests compare.
 func changes(r run.Result) map[string]string {
 	out := map[string]string{}
 	for _, s := range r.Steps {
@@ -152,7 +157,8 @@ func changes(r run.Result) map[string]string {
 	return out
 }
 
-// step runs one behaviour of a sequence that shares the environment, as a test of its own; after a failed one the rest would say nothing.
+// step runs one behaviour of a sequence that shares the environment, as a test of its own; after a failed one the rest
+// would say nothing.
 func (e *environment) step(name string, f func()) {
 	e.t.Helper()
 	sequence := e.t

@@ -22,7 +22,8 @@ func TestALivePoolMovesToGitOpsWithItsNodes(t *testing.T) {
 	e := start(t, stackFile(
 		"gitOps: {nodePools: apply}",
 		"tags: {environment: test}",
-		"pools: [{name: gpu-l4, scaler: karpenter, instanceTypes: [g6.xlarge], capacityTypes: [on-demand], maxNodeCount: 4}]"))
+		"pools: [{name: gpu-l4, scaler: karpenter, instanceTypes: [g6.xlarge], capacityTypes: [on-demand], "+
+			"maxNodeCount: 4}]"))
 	e.up()
 	e.grow("gpu-l4", 2)
 	applied := e.objectSpecs()
@@ -140,13 +141,15 @@ func TestPoolsLeftToGitOpsBesideAnotherCluster(t *testing.T) {
 		}
 	})
 	e.step("the interruption queue is encrypted with the given key", func() {
-		if queue := one(e, first, "aws:sqs/queue:Queue"); queue.Inputs["kmsMasterKeyId"] != arn || queue.Inputs["sqsManagedSseEnabled"] != nil {
+		if queue := one(e, first, "aws:sqs/queue:Queue"); queue.Inputs["kmsMasterKeyId"] != arn ||
+			queue.Inputs["sqsManagedSseEnabled"] != nil {
 			e.t.Errorf("%v", queue.Inputs)
 		}
 	})
 	e.step("the controller may use the key", func() {
 		for _, s := range first.Steps {
-			if document, _ := s.Inputs["policy"].(string); strings.HasPrefix(s.Name, "karpenter-") && strings.Contains(document, arn) {
+			if document, _ := s.Inputs["policy"].(string); strings.HasPrefix(s.Name, "karpenter-") &&
+				strings.Contains(document, arn) {
 				return
 			}
 		}
@@ -188,7 +191,8 @@ func TestPoolsLeftToGitOpsBesideAnotherCluster(t *testing.T) {
 	})
 }
 
-// accountWideNames are the physical names, by type, of what a stack has in the account. Names inside a cluster are left out.
+// accountWideNames are the physical names, by type, of what a stack has in the account. Names inside a cluster are left
+// out.
 func accountWideNames(e *environment, stack string) map[string]bool {
 	names := map[string]bool{}
 	e.view(func(s *world.State) error {

@@ -24,7 +24,8 @@ func TestStagingThroughItsLife(t *testing.T) {
 	e.step("spot without its service-linked role is refused", func() { // field fault BR-41
 		e.untouched(e.Up, "AWSServiceRoleForEC2Spot", "spot.createServiceLinkedRole: true")
 	})
-	e.step("a first preview passes, though no definition of a NodePool is there yet", func() { // field faults BR-55, BR-92
+	// field faults BR-55, BR-92
+	e.step("a first preview passes, though no definition of a NodePool is there yet", func() {
 		e.act(func(s *world.State) error {
 			s.ServiceLinkedRoles = append(s.ServiceLinkedRoles, world.SpotRole)
 			return nil
@@ -37,7 +38,8 @@ func TestStagingThroughItsLife(t *testing.T) {
 	})
 	e.step("pools start at nothing and promise what quotas and limits let them reach", func() {
 		for name, want := range map[string]int{"gpu-l4": 4, "gpu-l4-claims": 2} {
-			if p := e.pool(first.Outputs, name); p.Nodes.Realized != 0 || p.Nodes.Maximum != want || !p.ScalesFromZero || !p.MaximumIsSoft {
+			if p := e.pool(first.Outputs, name); p.Nodes.Realized != 0 || p.Nodes.Maximum != want ||
+				!p.ScalesFromZero || !p.MaximumIsSoft {
 				e.t.Errorf("%s: %+v, from zero %v, soft %v", name, p.Nodes, p.ScalesFromZero, p.MaximumIsSoft)
 			}
 		}
@@ -50,7 +52,8 @@ func TestStagingThroughItsLife(t *testing.T) {
 	e.step("grown nodes are counted", func() {
 		e.grow("gpu-l4", 2)
 		grown := e.up()
-		if p := e.pool(grown.Outputs, "gpu-l4"); grown.Changed() || p.Nodes.Realized != 2 || p.Nodes.Maximum != 4 || p.Nodes.Firm != 4 {
+		if p := e.pool(grown.Outputs, "gpu-l4"); grown.Changed() || p.Nodes.Realized != 2 || p.Nodes.Maximum != 4 ||
+			p.Nodes.Firm != 4 {
 			e.t.Errorf("%+v by %v", p.Nodes, changes(grown))
 		}
 	})
@@ -67,7 +70,8 @@ func TestStagingThroughItsLife(t *testing.T) {
 			}
 			return s.SetQuota(world.QuotaGSpot, 12)
 		})
-		if p := e.pool(e.up().Outputs, "gpu-l4"); p.Nodes.Realized != 1 || p.Nodes.Maximum != 2 || p.Nodes.Firm != 1 || p.BoundBy != "vcpu-quota" {
+		if p := e.pool(e.up().Outputs, "gpu-l4"); p.Nodes.Realized != 1 || p.Nodes.Maximum != 2 || p.Nodes.Firm != 1 ||
+			p.BoundBy != "vcpu-quota" {
 			e.t.Errorf("%+v bound by %s", p.Nodes, p.BoundBy)
 		}
 		e.act(func(s *world.State) error {
@@ -87,8 +91,10 @@ func TestStagingThroughItsLife(t *testing.T) {
 		e.configure("enableDRA: false", "enableDRA: true")
 	})
 	e.step("a static pool keeps exactly its nodes", func() {
-		e.configure("    capacity:", "      - {name: gpu-l4-warm, scaler: karpenter, static: true, instanceTypes: [g6.xlarge], nodeCount: 2}\n    capacity:")
-		if p := e.pool(e.up().Outputs, "gpu-l4-warm"); p.Nodes.Realized != 2 || p.Nodes.Maximum != 2 || p.Nodes.Firm != 2 {
+		e.configure("    capacity:", "      - {name: gpu-l4-warm, scaler: karpenter, static: true, instanceTypes: "+
+			"[g6.xlarge], nodeCount: 2}\n    capacity:")
+		if p := e.pool(e.up().Outputs, "gpu-l4-warm"); p.Nodes.Realized != 2 || p.Nodes.Maximum != 2 ||
+			p.Nodes.Firm != 2 {
 			e.t.Errorf("%+v", p.Nodes)
 		}
 	})
@@ -103,7 +109,8 @@ func TestStagingThroughItsLife(t *testing.T) {
 		e.grow("gpu-l4", 3)
 		nodes := []stage{
 			{"NodePools", func(s run.Step) bool { return s.Type == "kubernetes:karpenter.sh/v1:NodePool" }, 4},
-			{"node classes", func(s run.Step) bool { return s.Type == "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass" }, 4},
+			{"node classes", func(s run.Step) bool { return s.Type == "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass" },
+				4},
 			{"controller", func(s run.Step) bool {
 				return s.Name == "karpenter-chart:kube-system/karpenter" && strings.HasSuffix(s.Type, ":Deployment")
 			}, 1},
@@ -111,9 +118,12 @@ func TestStagingThroughItsLife(t *testing.T) {
 		needs := e.needs()
 		down := e.down()
 		// Nothing ties a queue to a group: both outlive the controller, and neither waits for the other.
-		inOrder(e.t, down, needs, append(slices.Clone(nodes), stage{"queue, roles, access entry", func(s run.Step) bool {
-			return strings.HasPrefix(s.Type, "aws:") && (s.Name == "karpenter" || strings.HasPrefix(s.Name, "karpenter-") || strings.HasPrefix(s.Name, "interruption-"))
-		}, 15}))
+		inOrder(e.t, down, needs, append(slices.Clone(nodes),
+			stage{"queue, roles, access entry", func(s run.Step) bool {
+				return strings.HasPrefix(s.Type, "aws:") &&
+					(s.Name == "karpenter" || strings.HasPrefix(s.Name, "karpenter-") ||
+						strings.HasPrefix(s.Name, "interruption-"))
+			}, 15}))
 		inOrder(e.t, down, needs, append(slices.Clone(nodes),
 			stage{"system group", func(s run.Step) bool { return s.Name == "system-group" }, 1},
 			stage{"cluster", func(s run.Step) bool { return s.Type == clusterToken }, 1},
@@ -143,8 +153,8 @@ type stage struct {
 	least int
 }
 
-// inOrder wants every deletion of a stage to begin after all those of the stages before it, and not by chance: what is deleted first needs
-// what is deleted later.
+// inOrder wants every deletion of a stage to begin after all those of the stages before it, and not by chance: what is
+// deleted first needs what is deleted later.
 func inOrder(t *testing.T, r run.Result, needs map[string]map[string]bool, stages []stage) {
 	t.Helper()
 	var before []run.Step
@@ -185,8 +195,8 @@ func related(pool, class run.Step) bool {
 	return !isPool || !isClass || name == other
 }
 
-// needs says, for each resource of the stack's state, what the engine deletes only after it: dependencies and parents, and theirs, and
-// what is in a component that it depends on.
+// needs says, for each resource of the stack's state, what the engine deletes only after it: dependencies and parents,
+// and theirs, and what is in a component that it depends on.
 func (e *environment) needs() map[string]map[string]bool {
 	e.t.Helper()
 	text, err := os.ReadFile(filepath.Join(e.Home(), "state", ".pulumi", "stacks", "headroom", "test.json"))

@@ -43,7 +43,8 @@ func (e *environment) groups(pool string) map[string]world.Group {
 	return found
 }
 
-// scale plays cluster-autoscaler. The pool is named by its label or, when it has several groups, the group by its own name.
+// scale plays cluster-autoscaler. The pool is named by its label or, when it has several groups, the group by its own
+// name.
 func (e *environment) scale(pool string, nodes int) {
 	e.t.Helper()
 	e.act(func(s *world.State) error {
@@ -58,7 +59,8 @@ func (e *environment) scale(pool string, nodes int) {
 // groupSteps are the steps of a plan that touch the sizes of node groups.
 func groupSteps(r run.Result) (steps []run.Step) {
 	for _, s := range r.Steps {
-		if s.Type == world.NodeGroupType && slices.ContainsFunc(s.Diffs, func(d string) bool { return strings.HasPrefix(d, "scalingConfig") }) {
+		if s.Type == world.NodeGroupType && slices.ContainsFunc(s.Diffs,
+			func(d string) bool { return strings.HasPrefix(d, "scalingConfig") }) {
 			steps = append(steps, s)
 		}
 	}
@@ -67,8 +69,10 @@ func groupSteps(r run.Result) (steps []run.Step) {
 
 func sizesOf(g world.Group) [3]int { return [3]int{g.Min, g.Desired, g.Max} }
 
-const autoscaled = "pools: [{name: gpu-l4, scaler: cluster-autoscaler, instanceTypes: [g6.xlarge], nodeCount: 1, minNodeCount: 0, maxNodeCount: 14, " +
-	"labels: {example.com/tier: gold}, taints: [{key: example.com/workload-type, value: inference, effect: NoSchedule}]}]"
+const autoscaled = "pools: [{name: gpu-l4, scaler: cluster-autoscaler, instanceTypes: [g6.xlarge], nodeCount: 1, " +
+	"minNodeCount: 0, maxNodeCount: 14, " +
+	"labels: {example.com/tier: gold}, taints: [{key: example.com/workload-type, value: inference, effect: " +
+	"NoSchedule}]}]"
 
 func TestGroupsOfClusterAutoscaler(t *testing.T) {
 	e := start(t, stackFile(autoscaled, "tags: {team: one}"))
@@ -83,9 +87,13 @@ func TestGroupsOfClusterAutoscaler(t *testing.T) {
 			}
 		}
 		want := map[string]string{
-			"label/headroom/pool": "gpu-l4", "label/example.com/tier": "gold", "label/k8s.amazonaws.com/accelerator": "nvidia-l4",
-			"taint/nvidia.com/gpu": "true:NoSchedule", "taint/example.com/workload-type": "inference:NoSchedule",
-			"resources/nvidia.com/gpu": "1", "resources/ephemeral-storage": "179Gi",
+			"label/headroom/pool":                 "gpu-l4",
+			"label/example.com/tier":              "gold",
+			"label/k8s.amazonaws.com/accelerator": "nvidia-l4",
+			"taint/nvidia.com/gpu":                "true:NoSchedule",
+			"taint/example.com/workload-type":     "inference:NoSchedule",
+			"resources/nvidia.com/gpu":            "1",
+			"resources/ephemeral-storage":         "179Gi",
 		}
 		if !maps.Equal(got, want) {
 			e.t.Errorf("template tags are %v, want %v", got, want)
@@ -120,7 +128,8 @@ func TestGroupsOfClusterAutoscaler(t *testing.T) {
 		if steps := groupSteps(raised); len(steps) != 1 || len(raised.Steps) != 1 {
 			e.t.Errorf("the update does %v", raised.Ops())
 		}
-		if said := raised.Messages("info"); !strings.Contains(said, "bounds go from 0..14 to 0..15, desired size stays at 12") {
+		if said := raised.Messages("info"); !strings.Contains(said, "bounds go from 0..14 to 0..15, desired size "+
+			"stays at 12") {
 			e.t.Errorf("it says %q", said)
 		}
 		if got := sizesOf(e.group("gpu-l4")); got != [3]int{0, 12, 15} {
@@ -143,7 +152,8 @@ func TestGroupsOfClusterAutoscaler(t *testing.T) {
 		if len(raised.Steps) != 1 || len(groupSteps(raised)) != 1 {
 			e.t.Errorf("the update does %v", raised.Ops())
 		}
-		if said := raised.Messages("info"); !strings.Contains(said, "desired size goes from 2 to 5, because minNodeCount is now 5") {
+		if said := raised.Messages("info"); !strings.Contains(said, "desired size goes from 2 to 5, because "+
+			"minNodeCount is now 5") {
 			e.t.Errorf("it says %q", said)
 		}
 		if got := sizesOf(e.group("gpu-l4")); got != [3]int{5, 5, 15} {
@@ -163,7 +173,8 @@ func TestGroupsOfClusterAutoscaler(t *testing.T) {
 		if _, err := e.Refresh(testContext); err != nil {
 			e.t.Fatal(err)
 		}
-		if planned := groupSteps(e.preview()); len(planned) != 1 || !slices.Equal(planned[0].Diffs, []string{"scalingConfig.maxSize"}) {
+		if planned := groupSteps(e.preview()); len(planned) != 1 ||
+			!slices.Equal(planned[0].Diffs, []string{"scalingConfig.maxSize"}) {
 			e.t.Errorf("planned: %+v", planned)
 		}
 		e.up()
@@ -179,7 +190,8 @@ func TestGroupsOfClusterAutoscaler(t *testing.T) {
 	e.step("everything goes", func() { e.down() })
 }
 
-const spread = "pools: [{name: claims, scaler: cluster-autoscaler, deviceMode: dra, instanceTypes: [g6.xlarge], minNodeCount: 3, maxNodeCount: 7, spread: per-zone}]"
+const spread = "pools: [{name: claims, scaler: cluster-autoscaler, deviceMode: dra, instanceTypes: [g6.xlarge], " +
+	"minNodeCount: 3, maxNodeCount: 7, spread: per-zone}]"
 
 func TestGroupForEachZoneAndClaims(t *testing.T) {
 	e := start(t, stackFile("network: {zones: [us-west-2a, us-west-2b, us-west-2c]}", spread))
@@ -198,7 +210,8 @@ func TestGroupForEachZoneAndClaims(t *testing.T) {
 			e.t.Errorf("the contract says %+v", p.Nodes)
 		}
 		if p.LargestGang != 3 || !p.TiedToZone {
-			e.t.Errorf("the largest gang is %d, tied to a zone: %t; want the share of one zone, 3", p.LargestGang, p.TiedToZone)
+			e.t.Errorf("the largest gang is %d, tied to a zone: %t; want the share of one zone, 3", p.LargestGang,
+				p.TiedToZone)
 		}
 	})
 	e.step("a group of claims is not woken by pods of the device plugin", func() {
@@ -244,31 +257,38 @@ func TestGroupForEachZoneAndClaims(t *testing.T) {
 func TestClusterAutoscalerBesideKarpenter(t *testing.T) {
 	const (
 		managed = "{name: batch, scaler: cluster-autoscaler, instanceTypes: [g6.xlarge], maxNodeCount: 4}"
-		nodes   = "{name: serving, scaler: karpenter, instanceTypes: [g6.2xlarge], maxNodeCount: 4, capacityTypes: [on-demand]}"
+		nodes   = "{name: serving, scaler: karpenter, instanceTypes: [g6.2xlarge], maxNodeCount: 4, capacityTypes: " +
+			"[on-demand]}"
 	)
 	e := start(t, stackFile("pools: ["+managed+", "+nodes+"]"))
 	e.step("a pod that two scalers could answer is refused, naming the pools, field fault BR-09", func() {
 		e.refused(`"batch" and "serving"`, "from cluster-autoscaler as well as from karpenter", "podsSelectPool: true")
 	})
 	e.step("a taint on one side is not enough", func() {
-		e.configure("name: batch,", "name: batch, taints: [{key: example.com/batch, value: special, effect: NoSchedule}],")
+		e.configure("name: batch,", "name: batch, taints: [{key: example.com/batch, value: special, effect: "+
+			"NoSchedule}],")
 		e.refused(`"batch" and "serving"`)
 	})
 	e.step("accepted when each has a taint the other lacks", func() {
-		e.configure("name: serving,", "name: serving, taints: [{key: example.com/serving, value: special, effect: NoSchedule}],")
+		e.configure("name: serving,", "name: serving, taints: [{key: example.com/serving, value: special, effect: "+
+			"NoSchedule}],")
 		planned := e.preview()
 		if len(planned.Named("pool-batch-group")) != 1 || len(planned.Named("pool-serving-pool")) != 1 {
 			e.t.Errorf("planned: %v", planned.Ops())
 		}
 	})
 	e.step("accepted when every pod selects its pool", func() {
-		e.configure(", taints: [{key: example.com/serving, value: special, effect: NoSchedule}]", "", "pools:", "podsSelectPool: true\n    pools:")
+		e.configure(", taints: [{key: example.com/serving, value: special, effect: NoSchedule}]", "", "pools:",
+			"podsSelectPool: true\n    pools:")
 		e.preview()
 	})
 }
 
 func TestClusterAutoscalerOfAnotherMinorIsRefused(t *testing.T) {
-	e := start(t, stackFile(`cluster: {kubernetesVersion: "1.33", addons: {vpcCni: v1.20.0-eksbuild.1, kubeProxy: v1.33.0-eksbuild.1, coredns: v1.12.0-eksbuild.1, ebsCsi: v1.50.0-eksbuild.1}}`,
-		"system: {amiRelease: 1.33.3-20260911}", "pools: [{name: gpu-l4, scaler: cluster-autoscaler, instanceTypes: [g6.xlarge], maxNodeCount: 4}]"))
+	e := start(t,
+		stackFile(
+			`cluster: {kubernetesVersion: "1.33", addons: {vpcCni: v1.20.0-eksbuild.1, kubeProxy: v1.33.0-eksbuild.1, coredns: v1.12.0-eksbuild.1, ebsCsi: v1.50.0-eksbuild.1}}`,
+			"system: {amiRelease: 1.33.3-20260911}", "pools: [{name: gpu-l4, scaler: cluster-autoscaler, "+
+				"instanceTypes: [g6.xlarge], maxNodeCount: 4}]"))
 	e.refused("cluster.kubernetesVersion", "1.33")
 }

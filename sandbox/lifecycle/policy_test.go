@@ -26,7 +26,8 @@ func built(folder, pkg string) (string, error) {
 
 // commands are the policy pack and the sandbox's own command, built once.
 var commands = sync.OnceValues(func() (found struct{ pack, sandbox string }, err error) {
-	folder, err := filepath.Abs(filepath.Join(root, ".sandbox", "tests")) // kept, so that the next run links nothing anew
+	// kept, so that the next run links nothing anew
+	folder, err := filepath.Abs(filepath.Join(root, ".sandbox", "tests"))
 	if err != nil {
 		return found, err
 	}
@@ -77,7 +78,8 @@ func TestPackPassesWhatIsShipped(t *testing.T) {
 			e.step("in the preview of a new stack, with a note of what it could not see", func() {
 				planned := e.preview()
 				if !strings.Contains(planned.Messages("policy advisory"), "unknown-in-preview") {
-					e.t.Errorf("no note of what is unknown; advisory findings:\n%s", planned.Messages("policy advisory"))
+					e.t.Errorf("no note of what is unknown; advisory findings:\n%s",
+						planned.Messages("policy advisory"))
 				}
 				if found := planned.Messages("policy mandatory"); found != "" {
 					e.t.Errorf("%s", found)
@@ -98,10 +100,12 @@ func TestPackEndsThePreviewOfAViolatingEnvironment(t *testing.T) {
 	e := start(t, shipped(t, "prod"), withPack(t, "prod"))
 	e.spotted()
 	e.configure("protect: true", "protect: false", "environment: prod", "owner: somebody", "logRetentionDays: 365",
-		"logRetentionDays: 365\n      logTypes: [api]\n      publicAccessCidrs: [0.0.0.0/0]", "maxNodeCount: 16", "maxNodeCount: 160")
+		"logRetentionDays: 365\n      logTypes: [api]\n      publicAccessCidrs: [0.0.0.0/0]", "maxNodeCount: 16",
+		"maxNodeCount: 160")
 	result := e.fails(e.Preview)
 	found := result.Messages("policy mandatory")
-	for _, rule := range []string{"cluster-endpoint-closed", "cluster-protected", "cluster-logs-on", "tags-present", "gpu-budget"} {
+	for _, rule := range []string{"cluster-endpoint-closed", "cluster-protected", "cluster-logs-on", "tags-present",
+		"gpu-budget"} {
 		if !strings.Contains(found, rule) {
 			t.Errorf("nothing of %s in:\n%s", rule, found)
 		}
@@ -131,7 +135,8 @@ func TestSandboxCommandExitsNonZeroOnAViolation(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		command := exec.Command(c.sandbox, "-C", project, "-policy-pack", c.pack, "-policy-pack-config", policyConfig(t, "dev"), "preview")
+		command := exec.Command(c.sandbox, "-C", project, "-policy-pack", c.pack, "-policy-pack-config",
+			policyConfig(t, "dev"), "preview")
 		out, err := command.CombinedOutput()
 		var exit *exec.ExitError
 		if err != nil && !errors.As(err, &exit) {

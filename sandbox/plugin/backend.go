@@ -1,7 +1,7 @@
 // Package plugin serves a Backend to the Pulumi engine as a provider plugin.
 //
-// It owns the protocol: gRPC, property marshalling, unknowns, secrets, the handshake. It knows nothing of any service; that is the
-// backend's.
+// It owns the protocol: gRPC, property marshalling, unknowns, secrets, the handshake. It knows nothing of any service;
+// that is the backend's.
 package plugin
 
 import (
@@ -11,11 +11,13 @@ import (
 
 // Backend answers for one provider package.
 type Backend interface {
-	// Check validates the inputs of a resource and fills what the provider fills itself (auto-names). Inputs may hold unknowns in a preview.
+	// Check validates the inputs of a resource and fills what the provider fills itself (auto-names). Inputs may hold
+	// unknowns in a preview.
 	Check(Request) (resource.PropertyMap, []CheckFailure, error)
 	// Diff compares what is in state with the new inputs.
 	Diff(Request) (Diff, error)
-	// Create makes the resource. With Request.Preview it makes nothing and returns what is known already, unknown outputs as computed values.
+	// Create makes the resource. With Request.Preview it makes nothing and returns what is known already, unknown
+	// outputs as computed values.
 	Create(Request) (id string, outputs resource.PropertyMap, err error)
 	// Read returns what the service holds now; found is false when the resource is gone.
 	Read(Request) (inputs, outputs resource.PropertyMap, found bool, err error)

@@ -2,8 +2,8 @@ package plugin
 
 import "github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
-// plain drops secret marks and turns a resource reference into the resource's id (a component's into its URN), through and through. Unknown
-// values stay unknown.
+// plain drops secret marks and turns a resource reference into the resource's id (a component's into its URN), through
+// and through. Unknown values stay unknown.
 func plain(m resource.PropertyMap) resource.PropertyMap {
 	if m == nil {
 		return nil
@@ -45,8 +45,8 @@ func plainValue(v resource.PropertyValue) resource.PropertyValue {
 	return v
 }
 
-// marked puts the secret marks of what went in on what comes out, path by path. A backend that copies a secret to another property loses its
-// mark there, as a real provider does.
+// marked puts the secret marks of what went in on what comes out, path by path. A backend that copies a secret to
+// another property loses its mark there, as a real provider does.
 func marked(out, in resource.PropertyMap) resource.PropertyMap {
 	if out == nil {
 		return nil

@@ -87,8 +87,15 @@ func engine(t *testing.T, b Backend) sdk.Provider {
 	if _, err := p.Handshake(context.Background(), sdk.ProviderHandshakeRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	typ, name, id, urn := tokens.Type("pulumi:providers:test"), "test", resource.ID("1"), resource.URN("urn:pulumi:dev::p::pulumi:providers:test::test")
-	if _, err := p.Configure(context.Background(), sdk.ConfigureRequest{URN: &urn, Name: &name, Type: &typ, ID: &id, Inputs: resource.PropertyMap{}}); err != nil {
+	typ, name, id, urn := tokens.Type("pulumi:providers:test"), "test", resource.ID("1"),
+		resource.URN("urn:pulumi:dev::p::pulumi:providers:test::test")
+	if _, err := p.Configure(context.Background(), sdk.ConfigureRequest{
+		URN:    &urn,
+		Name:   &name,
+		Type:   &typ,
+		ID:     &id,
+		Inputs: resource.PropertyMap{},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -103,7 +110,13 @@ func TestBackendGetsPlainValuesAndTheEngineGetsTheMarksBack(t *testing.T) {
 		"ref":   resource.MakeCustomResourceReference(urn, "ref-id", ""),
 		"later": resource.MakeComputed(resource.NewProperty("")),
 	}
-	checked, err := p.Check(context.Background(), sdk.CheckRequest{URN: urn, Name: "a", Type: "test:index:Thing", News: inputs, AllowUnknowns: true})
+	checked, err := p.Check(context.Background(), sdk.CheckRequest{
+		URN:           urn,
+		Name:          "a",
+		Type:          "test:index:Thing",
+		News:          inputs,
+		AllowUnknowns: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +129,13 @@ func TestBackendGetsPlainValuesAndTheEngineGetsTheMarksBack(t *testing.T) {
 	if !b.seen["later"].IsComputed() {
 		t.Errorf("the backend got %v for an unknown", b.seen["later"])
 	}
-	created, err := p.Create(context.Background(), sdk.CreateRequest{URN: urn, Name: "a", Type: "test:index:Thing", Properties: checked.Properties, Preview: true})
+	created, err := p.Create(context.Background(), sdk.CreateRequest{
+		URN:        urn,
+		Name:       "a",
+		Type:       "test:index:Thing",
+		Properties: checked.Properties,
+		Preview:    true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,11 +150,23 @@ func TestBackendGetsPlainValuesAndTheEngineGetsTheMarksBack(t *testing.T) {
 
 func TestRefusalsReachTheEngine(t *testing.T) {
 	p := engine(t, &echo{OnlyComponents: OnlyComponents{"test"}})
-	resp, err := p.Check(context.Background(), sdk.CheckRequest{URN: urn, Name: "a", Type: "test:index:Thing", News: resource.PropertyMap{"name": resource.NewProperty("bad")}})
+	resp, err := p.Check(context.Background(), sdk.CheckRequest{
+		URN:  urn,
+		Name: "a",
+		Type: "test:index:Thing",
+		News: resource.PropertyMap{"name": resource.NewProperty("bad")},
+	})
 	if err != nil || len(resp.Failures) != 1 || resp.Failures[0].Property != "name" {
 		t.Errorf("check: %+v, %v", resp, err)
 	}
-	_, err = p.Delete(context.Background(), sdk.DeleteRequest{URN: urn, Name: "a", Type: "test:index:Thing", ID: "x", Inputs: resource.PropertyMap{}, Outputs: resource.PropertyMap{}})
+	_, err = p.Delete(context.Background(), sdk.DeleteRequest{
+		URN:     urn,
+		Name:    "a",
+		Type:    "test:index:Thing",
+		ID:      "x",
+		Inputs:  resource.PropertyMap{},
+		Outputs: resource.PropertyMap{},
+	})
 	if err == nil || !strings.Contains(err.Error(), "DependencyViolation: still used") {
 		t.Errorf("delete: %v", err)
 	}
@@ -145,15 +176,34 @@ func TestDiffNamesWhatChangesAndWhatReplaces(t *testing.T) {
 	p := engine(t, &echo{OnlyComponents: OnlyComponents{"test"}})
 	old := resource.NewPropertyMapFromMap(map[string]any{"a": "1", "b": "2"})
 	new := resource.NewPropertyMapFromMap(map[string]any{"a": "1", "fixed": true})
-	diff, err := p.Diff(context.Background(), sdk.DiffRequest{URN: urn, Name: "a", Type: "test:index:Thing", ID: "x", OldInputs: old, OldOutputs: old, NewInputs: new})
+	diff, err := p.Diff(context.Background(), sdk.DiffRequest{
+		URN:        urn,
+		Name:       "a",
+		Type:       "test:index:Thing",
+		ID:         "x",
+		OldInputs:  old,
+		OldOutputs: old,
+		NewInputs:  new,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]sdk.PropertyDiff{"b": {Kind: sdk.DiffDelete, InputDiff: true}, "fixed": {Kind: sdk.DiffAddReplace, InputDiff: true}}
+	want := map[string]sdk.PropertyDiff{
+		"b":     {Kind: sdk.DiffDelete, InputDiff: true},
+		"fixed": {Kind: sdk.DiffAddReplace, InputDiff: true},
+	}
 	if d := cmp.Diff(want, diff.DetailedDiff); d != "" || !diff.DeleteBeforeReplace || !diff.Replace() {
 		t.Errorf("%s\n%+v", d, diff)
 	}
-	same, err := p.Diff(context.Background(), sdk.DiffRequest{URN: urn, Name: "a", Type: "test:index:Thing", ID: "x", OldInputs: old, OldOutputs: old, NewInputs: old})
+	same, err := p.Diff(context.Background(), sdk.DiffRequest{
+		URN:        urn,
+		Name:       "a",
+		Type:       "test:index:Thing",
+		ID:         "x",
+		OldInputs:  old,
+		OldOutputs: old,
+		NewInputs:  old,
+	})
 	if err != nil || same.Changes != sdk.DiffNone {
 		t.Errorf("no change: %+v, %v", same, err)
 	}
@@ -163,7 +213,14 @@ func TestResourceThatIsGoneReadsAsGone(t *testing.T) {
 	p := engine(t, &echo{OnlyComponents: OnlyComponents{"test"}})
 	props := resource.NewPropertyMapFromMap(map[string]any{"a": "1"})
 	for id, found := range map[resource.ID]bool{"there": true, "gone": false} {
-		resp, err := p.Read(context.Background(), sdk.ReadRequest{URN: urn, Name: "a", Type: "test:index:Thing", ID: id, Inputs: props, State: props})
+		resp, err := p.Read(context.Background(), sdk.ReadRequest{
+			URN:    urn,
+			Name:   "a",
+			Type:   "test:index:Thing",
+			ID:     id,
+			Inputs: props,
+			State:  props,
+		})
 		if err != nil || (resp.Outputs != nil) != found {
 			t.Errorf("%s: %+v, %v", id, resp, err)
 		}
@@ -172,11 +229,15 @@ func TestResourceThatIsGoneReadsAsGone(t *testing.T) {
 
 func TestCallsAnswerAndUnknownOnesFailLoudly(t *testing.T) {
 	p := engine(t, &echo{OnlyComponents: OnlyComponents{"test"}})
-	resp, err := p.Invoke(context.Background(), sdk.InvokeRequest{Tok: "test:index:get", Args: resource.PropertyMap{"want": resource.NewProperty(3.0)}})
+	resp, err := p.Invoke(context.Background(), sdk.InvokeRequest{
+		Tok:  "test:index:get",
+		Args: resource.PropertyMap{"want": resource.NewProperty(3.0)},
+	})
 	if err != nil || resp.Properties["got"].NumberValue() != 3 {
 		t.Errorf("%+v, %v", resp, err)
 	}
-	if _, err = p.Invoke(context.Background(), sdk.InvokeRequest{Tok: "test:index:other"}); err == nil || !strings.Contains(err.Error(), "test:index:other") {
+	if _, err = p.Invoke(context.Background(), sdk.InvokeRequest{Tok: "test:index:other"}); err == nil ||
+		!strings.Contains(err.Error(), "test:index:other") {
 		t.Errorf("unknown call: %v", err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 )
 
-// Configurer is a Backend that needs the provider's own configuration. CheckConfig may meet unknown values (a kubeconfig that is not made
-// yet); Configure then still runs, with what is known.
+// Configurer is a Backend that needs the provider's own configuration. CheckConfig may meet unknown values (a
+// kubeconfig that is not made yet); Configure then still runs, with what is known.
 type Configurer interface {
 	CheckConfig(config resource.PropertyMap) []CheckFailure
 	Configure(config resource.PropertyMap) error
@@ -21,7 +21,8 @@ type Configurer interface {
 
 // provider adapts a Backend to the engine's own Go view of a provider, which brings its marshalling with it.
 //
-// A backend gets plain values: no secrets, ids in place of resource references. What went in secret comes out secret, see marks.
+// A backend gets plain values: no secrets, ids in place of resource references. What went in secret comes out secret,
+// see marks.
 type provider struct {
 	sdk.UnimplementedProvider
 	name    string
@@ -70,7 +71,12 @@ func (p *provider) Configure(_ context.Context, req sdk.ConfigureRequest) (sdk.C
 
 func (p *provider) Check(_ context.Context, req sdk.CheckRequest) (sdk.CheckResponse, error) {
 	inputs, refused, err := p.backend.Check(Request{
-		URN: req.URN, Type: req.Type, Name: req.Name, Inputs: plain(req.News), OldInputs: plain(req.Olds), RandomSeed: req.RandomSeed,
+		URN:        req.URN,
+		Type:       req.Type,
+		Name:       req.Name,
+		Inputs:     plain(req.News),
+		OldInputs:  plain(req.Olds),
+		RandomSeed: req.RandomSeed,
 	})
 	return sdk.CheckResponse{Properties: marked(inputs, req.News), Failures: failures(refused)}, err
 }
@@ -96,7 +102,12 @@ func (p *provider) Create(_ context.Context, req sdk.CreateRequest) (sdk.CreateR
 
 func (p *provider) Read(_ context.Context, req sdk.ReadRequest) (sdk.ReadResponse, error) {
 	inputs, outputs, found, err := p.backend.Read(Request{
-		URN: req.URN, Type: req.Type, Name: req.Name, ID: string(req.ID), OldInputs: plain(req.Inputs), OldOutputs: plain(req.State),
+		URN:        req.URN,
+		Type:       req.Type,
+		Name:       req.Name,
+		ID:         string(req.ID),
+		OldInputs:  plain(req.Inputs),
+		OldOutputs: plain(req.State),
 	})
 	if err != nil || !found {
 		return sdk.ReadResponse{}, err // an empty id says that the resource is gone
@@ -117,7 +128,12 @@ func (p *provider) Update(_ context.Context, req sdk.UpdateRequest) (sdk.UpdateR
 
 func (p *provider) Delete(_ context.Context, req sdk.DeleteRequest) (sdk.DeleteResponse, error) {
 	return sdk.DeleteResponse{}, p.backend.Delete(Request{
-		URN: req.URN, Type: req.Type, Name: req.Name, ID: string(req.ID), OldInputs: plain(req.Inputs), OldOutputs: plain(req.Outputs),
+		URN:        req.URN,
+		Type:       req.Type,
+		Name:       req.Name,
+		ID:         string(req.ID),
+		OldInputs:  plain(req.Inputs),
+		OldOutputs: plain(req.Outputs),
 	})
 }
 
@@ -140,7 +156,9 @@ func detailed(diff Diff, old, new resource.PropertyMap) sdk.DiffResult {
 		return sdk.DiffResult{Changes: sdk.DiffNone}
 	}
 	result := sdk.DiffResult{
-		Changes: sdk.DiffSome, DeleteBeforeReplace: diff.DeleteBeforeReplace, DetailedDiff: map[string]sdk.PropertyDiff{},
+		Changes:             sdk.DiffSome,
+		DeleteBeforeReplace: diff.DeleteBeforeReplace,
+		DetailedDiff:        map[string]sdk.PropertyDiff{},
 	}
 	for _, path := range diff.Changed {
 		result.DetailedDiff[path] = sdk.PropertyDiff{Kind: kind(path, old, new), InputDiff: true}

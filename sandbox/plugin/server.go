@@ -15,9 +15,10 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// Construct makes a remote component: it registers the component and its children and returns the component, whose outputs are the fields
-// that carry a `pulumi` tag.
-type Construct func(ctx *pulumi.Context, name string, inputs sdkprovider.ConstructInputs, opts pulumi.ResourceOption) (pulumi.ComponentResource, error)
+// Construct makes a remote component: it registers the component and its children and returns the component, whose
+// outputs are the fields that carry a `pulumi` tag.
+type Construct func(ctx *pulumi.Context, name string, inputs sdkprovider.ConstructInputs,
+	opts pulumi.ResourceOption) (pulumi.ComponentResource, error)
 
 // Package is one provider package to serve.
 type Package struct {
@@ -34,19 +35,26 @@ type server struct {
 	engine func() (*grpc.ClientConn, error)
 }
 
-// NewServer serves the package; engine gives the connection to the engine that components register over, and may be nil when there are none.
+// NewServer serves the package; engine gives the connection to the engine that components register over, and may be nil
+// when there are none.
 func NewServer(pkg Package, engine func() (*grpc.ClientConn, error)) (pulumirpc.ResourceProviderServer, error) {
 	version, err := semver.Parse(pkg.Version)
 	if err != nil {
 		return nil, fmt.Errorf("version %q of package %s: %w", pkg.Version, pkg.Name, err)
 	}
 	return &server{
-		ResourceProviderServer: sdk.NewProviderServer(&provider{name: pkg.Name, version: version, backend: pkg.Backend}),
-		pkg:                    pkg, engine: engine,
+		ResourceProviderServer: sdk.NewProviderServer(&provider{
+			name:    pkg.Name,
+			version: version,
+			backend: pkg.Backend,
+		}),
+		pkg:    pkg,
+		engine: engine,
 	}, nil
 }
 
-// Main serves the package the way the engine expects of a plugin process: it prints its port and runs until the engine is done.
+// Main serves the package the way the engine expects of a plugin process: it prints its port and runs until the engine
+// is done.
 func Main(pkg Package) error {
 	return sdkprovider.Main(pkg.Name, func(host *sdkprovider.HostClient) (pulumirpc.ResourceProviderServer, error) {
 		return NewServer(pkg, func() (*grpc.ClientConn, error) {
@@ -58,7 +66,8 @@ func Main(pkg Package) error {
 	})
 }
 
-// Diff and DiffConfig say that their diff is a detailed one, which the SDK's server forgets; the engine would ignore it.
+// Diff and DiffConfig say that their diff is a detailed one, which the SDK's server forgets; the engine would ignore
+// it.
 func (s *server) Diff(ctx context.Context, req *pulumirpc.DiffRequest) (*pulumirpc.DiffResponse, error) {
 	return asDetailed(s.ResourceProviderServer.Diff(ctx, req))
 }
@@ -100,5 +109,6 @@ func (s *server) Cancel(context.Context, *emptypb.Empty) (*emptypb.Empty, error)
 
 // unknown is the loud failure for what the stand-in does not know: silence would make a wrong program look right.
 func unknown(pkg, what, token string) error {
-	return fmt.Errorf("the sandbox's %s provider does not know the %s %q; it knows only what this project uses", pkg, what, token)
+	return fmt.Errorf("the sandbox's %s provider does not know the %s %q; it knows only what this project uses", pkg,
+		what, token)
 }

@@ -16,7 +16,8 @@ import (
 
 const stringType = "random:index/randomString:RandomString"
 
-// Character sets of the real provider. https://registry.terraform.io/providers/hashicorp/random/latest/docs/resources/string
+// Character sets of the real provider.
+// https://registry.terraform.io/providers/hashicorp/random/latest/docs/resources/string
 const (
 	lower, upper, numeric = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"
 	special               = "!@#$%&*()-_=+[]{}<>:?"
@@ -86,7 +87,8 @@ func generate(inputs resource.PropertyMap) (string, error) {
 	var out []byte
 	pool := ""
 	for _, set := range []struct{ on, least, chars string }{
-		{"lower", "minLower", lower}, {"upper", "minUpper", upper}, {"numeric", "minNumeric", numeric}, {"special", "minSpecial", chosen(inputs)},
+		{"lower", "minLower", lower}, {"upper", "minUpper", upper}, {"numeric", "minNumeric", numeric},
+		{"special", "minSpecial", chosen(inputs)},
 	} {
 		if on := inputs[resource.PropertyKey(set.on)]; on.IsBool() && !on.BoolValue() {
 			continue

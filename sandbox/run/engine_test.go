@@ -78,9 +78,11 @@ func must(t *testing.T, operation func(context.Context) (Result, error)) Result 
 
 const region = "config:\n  aws:region: us-west-2\n"
 
-// tiny makes a network and a cluster by pulumi-eks, with a transform on the cluster inside it, and what Karpenter needs in the cluster.
+// tiny makes a network and a cluster by pulumi-eks, with a transform on the cluster inside it, and what Karpenter needs
+// in the cluster.
 func tiny(ctx *pulumi.Context) error {
-	provider, err := aws.NewProvider(ctx, "aws", &aws.ProviderArgs{Region: pulumi.String(config.Get(ctx, "aws:region"))})
+	provider, err := aws.NewProvider(ctx, "aws",
+		&aws.ProviderArgs{Region: pulumi.String(config.Get(ctx, "aws:region"))})
 	if err != nil {
 		return err
 	}
@@ -101,12 +103,23 @@ func tiny(ctx *pulumi.Context) error {
 	}
 	mode := eks.AuthenticationModeApi
 	cluster, err := eks.NewCluster(ctx, "cluster", &eks.ClusterArgs{
-		Name: pulumi.String("tiny"), Version: pulumi.String("1.36"), AuthenticationMode: &mode, VpcId: vpc.ID(), PrivateSubnetIds: subnets,
-		SkipDefaultNodeGroup: pulumi.BoolRef(true), SkipDefaultSecurityGroups: pulumi.BoolRef(true), CreateOidcProvider: pulumi.Bool(false),
-		CreateInstanceRole: pulumi.BoolRef(false), EndpointPrivateAccess: pulumi.Bool(true), EndpointPublicAccess: pulumi.Bool(false),
-		KubeProxyAddonOptions: &eks.KubeProxyAddonOptionsArgs{Version: pulumi.String("v1.36.0-eksbuild.9")},
-		VpcCniOptions:         &eks.VpcCniOptionsArgs{AddonVersion: pulumi.String("v1.22.3-eksbuild.1"), LogLevel: pulumi.String("INFO")},
-		Tags:                  pulumi.StringMap{"env": pulumi.String("dev")},
+		Name:                      pulumi.String("tiny"),
+		Version:                   pulumi.String("1.36"),
+		AuthenticationMode:        &mode,
+		VpcId:                     vpc.ID(),
+		PrivateSubnetIds:          subnets,
+		SkipDefaultNodeGroup:      pulumi.BoolRef(true),
+		SkipDefaultSecurityGroups: pulumi.BoolRef(true),
+		CreateOidcProvider:        pulumi.Bool(false),
+		CreateInstanceRole:        pulumi.BoolRef(false),
+		EndpointPrivateAccess:     pulumi.Bool(true),
+		EndpointPublicAccess:      pulumi.Bool(false),
+		KubeProxyAddonOptions:     &eks.KubeProxyAddonOptionsArgs{Version: pulumi.String("v1.36.0-eksbuild.9")},
+		VpcCniOptions: &eks.VpcCniOptionsArgs{
+			AddonVersion: pulumi.String("v1.22.3-eksbuild.1"),
+			LogLevel:     pulumi.String("INFO"),
+		},
+		Tags: pulumi.StringMap{"env": pulumi.String("dev")},
 		AccessEntries: map[string]eks.AccessEntryArgs{"admin": {
 			PrincipalArn: pulumi.String("arn:aws:iam::123456789012:role/admin"),
 		}},
@@ -133,14 +146,19 @@ func tiny(ctx *pulumi.Context) error {
 		return err
 	}
 	crds, err := helm.NewChart(ctx, "karpenter-crd", &helm.ChartArgs{
-		Chart: pulumi.String("oci://public.ecr.aws/karpenter/karpenter-crd"), Version: pulumi.String("1.15.0"), Namespace: pulumi.String("kube-system"),
+		Chart:     pulumi.String("oci://public.ecr.aws/karpenter/karpenter-crd"),
+		Version:   pulumi.String("1.15.0"),
+		Namespace: pulumi.String("kube-system"),
 	}, pulumi.Providers(k8s))
 	if err != nil {
 		return err
 	}
 	controller, err := helm.NewChart(ctx, "karpenter", &helm.ChartArgs{
-		Chart: pulumi.String("oci://public.ecr.aws/karpenter/karpenter"), Version: pulumi.String("1.15.0"), Namespace: pulumi.String("kube-system"),
-		SkipCrds: pulumi.Bool(true), Values: pulumi.Map{"settings": pulumi.Map{"clusterName": cluster.EksCluster.Name()}},
+		Chart:     pulumi.String("oci://public.ecr.aws/karpenter/karpenter"),
+		Version:   pulumi.String("1.15.0"),
+		Namespace: pulumi.String("kube-system"),
+		SkipCrds:  pulumi.Bool(true),
+		Values:    pulumi.Map{"settings": pulumi.Map{"clusterName": cluster.EksCluster.Name()}},
 	}, pulumi.Providers(k8s), pulumi.DependsOn([]pulumi.Resource{crds}))
 	if err != nil {
 		return err
@@ -162,9 +180,16 @@ func tiny(ctx *pulumi.Context) error {
 			"pulumi.com/deletionPropagationPolicy": pulumi.String("foreground"),
 		}},
 		OtherFields: kubernetes.UntypedArgs{"spec": pulumi.Map{"template": pulumi.Map{"spec": pulumi.Map{
-			"nodeClassRef": pulumi.StringMap{"group": pulumi.String("karpenter.k8s.aws"), "kind": pulumi.String("EC2NodeClass"), "name": pulumi.String("gpu")},
-			"requirements": pulumi.Array{pulumi.Map{"key": pulumi.String("node.kubernetes.io/instance-type"), "operator": pulumi.String("In"),
-				"values": pulumi.StringArray{pulumi.String("g6.xlarge")}}},
+			"nodeClassRef": pulumi.StringMap{
+				"group": pulumi.String("karpenter.k8s.aws"),
+				"kind":  pulumi.String("EC2NodeClass"),
+				"name":  pulumi.String("gpu"),
+			},
+			"requirements": pulumi.Array{pulumi.Map{
+				"key":      pulumi.String("node.kubernetes.io/instance-type"),
+				"operator": pulumi.String("In"),
+				"values":   pulumi.StringArray{pulumi.String("g6.xlarge")},
+			}},
 		}}}},
 	}, pulumi.Provider(k8s), pulumi.DependsOn([]pulumi.Resource{class})); err != nil {
 		return err
@@ -187,13 +212,16 @@ func withChart(ctx *pulumi.Context, base Program) error {
 		return err
 	}
 	// Its cluster is never asked: nothing is made in a preview.
-	k8s, err := kubernetes.NewProvider(ctx, "late-k8s", &kubernetes.ProviderArgs{Kubeconfig: pulumi.String(anyKubeconfig)})
+	k8s, err := kubernetes.NewProvider(ctx, "late-k8s",
+		&kubernetes.ProviderArgs{Kubeconfig: pulumi.String(anyKubeconfig)})
 	if err != nil {
 		return err
 	}
 	_, err = helm.NewChart(ctx, "late", &helm.ChartArgs{
-		Chart: pulumi.String("oci://example.com/late"), Version: pulumi.String("1.0.0"), Namespace: pulumi.String("kube-system"),
-		Values: pulumi.Map{"vpc": vpc.ID()},
+		Chart:     pulumi.String("oci://example.com/late"),
+		Version:   pulumi.String("1.0.0"),
+		Namespace: pulumi.String("kube-system"),
+		Values:    pulumi.Map{"vpc": vpc.ID()},
 	}, pulumi.Providers(k8s))
 	return err
 }
@@ -242,7 +270,8 @@ func TestLifeOfAClusterOnTheRealEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	planned := must(t, s.Preview)
-	if len(planned.Named("late")) != 1 || len(planned.Named("late:kube-system/late")) != 0 || !strings.Contains(planned.Messages("info"), "Can't preview") {
+	if len(planned.Named("late")) != 1 || len(planned.Named("late:kube-system/late")) != 0 ||
+		!strings.Contains(planned.Messages("info"), "Can't preview") {
 		t.Errorf("preview of a chart with an unknown value: %v\n%s", planned.Ops(), planned.Messages(""))
 	}
 
@@ -261,7 +290,8 @@ func TestLifeOfAClusterOnTheRealEngine(t *testing.T) {
 	order := func(name string) int {
 		return slices.IndexFunc(down.Steps, func(s Step) bool { return s.Name == name && s.Op == "delete" })
 	}
-	if !(order("pool") < order("class") && order("class") < order("karpenter:kube-system/karpenter") && order("karpenter:kube-system/karpenter") < order("cluster-eksCluster")) {
+	if !(order("pool") < order("class") && order("class") < order("karpenter:kube-system/karpenter") &&
+		order("karpenter:kube-system/karpenter") < order("cluster-eksCluster")) {
 		t.Errorf("order of deletion: %v", down.Ops())
 	}
 }
@@ -274,7 +304,11 @@ func TestFailureSaysWhatWentWrongAndKeepsWhatWasMade(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = ec2.NewSubnet(ctx, "sub", &ec2.SubnetArgs{VpcId: v.ID(), CidrBlock: pulumi.String(cidr), AvailabilityZone: pulumi.String("us-west-2a")})
+			_, err = ec2.NewSubnet(ctx, "sub", &ec2.SubnetArgs{
+				VpcId:            v.ID(),
+				CidrBlock:        pulumi.String(cidr),
+				AvailabilityZone: pulumi.String("us-west-2a"),
+			})
 			return err
 		}
 	}

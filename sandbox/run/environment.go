@@ -17,7 +17,8 @@ var realSelectors = map[string]string{
 	"PULUMI_STACK":                           "a Pulumi stack",
 }
 
-// RefuseReal returns an error when the environment selects something real: whoever set that expects to act on it, and the sandbox never does.
+// RefuseReal returns an error when the environment selects something real: whoever set that expects to act on it, and
+// the sandbox never does.
 func RefuseReal(environ []string) error {
 	var found []string
 	for _, entry := range environ {
@@ -36,12 +37,15 @@ func RefuseReal(environ []string) error {
 		return nil
 	}
 	slices.Sort(found)
-	return fmt.Errorf("a real environment is selected: %s.\nThis command only simulates an AWS account on this machine and would change nothing there.\n"+
-		"To simulate, unset these variables; to act on the real environment, use plain `pulumi up`", strings.Join(found, "; "))
+	return fmt.Errorf("a real environment is selected: %s.\nThis command only simulates an AWS account on this "+
+		"machine and would change nothing there.\n"+
+		"To simulate, unset these variables; to act on the real environment, use plain `pulumi up`",
+		strings.Join(found, "; "))
 }
 
-// cleanProcess removes from this process what would reach the program, the engine or a provider behind the sandbox's back: the user's
-// Pulumi settings, AWS settings and kubeconfig. The inline program runs in this process, so it is not enough to clean what is started.
+// cleanProcess removes from this process what would reach the program, the engine or a provider behind the sandbox's
+// back: the user's Pulumi settings, AWS settings and kubeconfig. The inline program runs in this process, so it is not
+// enough to clean what is started.
 func cleanProcess() {
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// misleading starts the lines that the engine prints after a destroy. A person who follows them acts on a real stack, not on the sandbox's.
+// misleading starts the lines that the engine prints after a destroy. A person who follows them acts on a real stack,
+// not on the sandbox's.
 var misleading = []string{"The resources in the stack have been deleted", "If you want to remove the stack completely"}
 
 // lines lets the engine's two streams share one writer, line by line, without the lines that mislead.

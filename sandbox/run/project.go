@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// copyProject copies Pulumi.yaml and the environment's stack file into the run's folder, afresh for every operation. What belongs to the
-// real stack's secrets is left behind, and the salt that the sandbox's own passphrase needed before is kept.
+// copyProject copies Pulumi.yaml and the environment's stack file into the run's folder, afresh for every operation.
+// What belongs to the real stack's secrets is left behind, and the salt that the sandbox's own passphrase needed before
+// is kept.
 func copyProject(from, to, environment string) error {
 	project, source, err := readProject(from, environment)
 	if err != nil {
@@ -40,7 +41,8 @@ func readProject(from, environment string) (project, stack []byte, err error) {
 		return nil, nil, fmt.Errorf("there is no environment %q: the project folder has no %s", environment, name)
 	}
 	if err == nil && strings.Contains(string(stack), "secure:") {
-		err = fmt.Errorf("%s holds encrypted values, which the sandbox cannot read: it has its own passphrase. Use an environment without secrets", name)
+		err = fmt.Errorf("%s holds encrypted values, which the sandbox cannot read: it has its own passphrase. Use "+
+			"an environment without secrets", name)
 	}
 	return project, stack, err
 }

@@ -12,7 +12,8 @@ import (
 
 // Result is what one operation did, or plans to do.
 type Result struct {
-	// Steps are the resource steps that change something, in the order the engine took them; resources that stay the same are only counted.
+	// Steps are the resource steps that change something, in the order the engine took them; resources that stay the
+	// same are only counted.
 	Steps []Step
 	// Summary counts resources by operation, "same" included.
 	Summary map[string]int
@@ -76,7 +77,8 @@ func (r Result) Messages(severity string) string {
 	return strings.Join(lines, "\n")
 }
 
-// collect folds the engine's events into a result. It returns when the channel closes, or at done: then no sender is left.
+// collect folds the engine's events into a result. It returns when the channel closes, or at done: then no sender is
+// left.
 func collect(ch <-chan events.EngineEvent, done <-chan struct{}) Result {
 	r := Result{Summary: map[string]int{}}
 	for {
@@ -119,7 +121,14 @@ func (r *Result) step(m apitype.StepEventMetadata) {
 	if m.Op == apitype.OpSame || m.Op == "refresh" && len(m.Diffs) == 0 || m.Type == "pulumi:pulumi:Stack" {
 		return
 	}
-	s := Step{Op: string(m.Op), URN: m.URN, Type: m.Type, Name: m.URN[strings.LastIndex(m.URN, "::")+2:], Diffs: m.Diffs, Replaces: m.Keys}
+	s := Step{
+		Op:       string(m.Op),
+		URN:      m.URN,
+		Type:     m.Type,
+		Name:     m.URN[strings.LastIndex(m.URN, "::")+2:],
+		Diffs:    m.Diffs,
+		Replaces: m.Keys,
+	}
 	slices.Sort(s.Diffs)
 	if m.New != nil {
 		s.Inputs = m.New.Inputs

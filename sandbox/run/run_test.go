@@ -8,14 +8,16 @@ import (
 )
 
 func TestRealEnvironmentIsRefused(t *testing.T) {
-	for _, entry := range []string{"AWS_PROFILE=prod", "AWS_ACCESS_KEY_ID=AKIA", "PULUMI_STACK=prod", "PULUMI_BACKEND_URL=s3://bucket"} {
+	for _, entry := range []string{"AWS_PROFILE=prod", "AWS_ACCESS_KEY_ID=AKIA", "PULUMI_STACK=prod",
+		"PULUMI_BACKEND_URL=s3://bucket"} {
 		err := RefuseReal([]string{"HOME=/root", entry})
 		name, _, _ := strings.Cut(entry, "=")
 		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "simulates") {
 			t.Errorf("%s: %v", entry, err)
 		}
 	}
-	if err := RefuseReal([]string{"HOME=/root", "AWS_PROFILE=", "PULUMI_BACKEND_URL=file:///tmp/state", "PULUMI_HOME=/x"}); err != nil {
+	if err := RefuseReal([]string{"HOME=/root", "AWS_PROFILE=", "PULUMI_BACKEND_URL=file:///tmp/state",
+		"PULUMI_HOME=/x"}); err != nil {
 		t.Errorf("nothing real is selected, yet: %v", err)
 	}
 }
@@ -56,7 +58,8 @@ func TestEncryptedConfigurationIsRefused(t *testing.T) {
 func TestScreenLeavesOutWhatWouldLeadToARealStack(t *testing.T) {
 	var out strings.Builder
 	l := &lines{w: &out}
-	for _, part := range []string{"Reso", "urces:\n    - 1 deleted\nThe resources in the stack have been deleted, but\nIf you want to remove the ", "stack completely, run `pulumi stack rm dev`.\nend"} {
+	for _, part := range []string{"Reso", "urces:\n    - 1 deleted\nThe resources in the stack have been deleted, " +
+		"but\nIf you want to remove the ", "stack completely, run `pulumi stack rm dev`.\nend"} {
 		if _, err := l.Write([]byte(part)); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +71,14 @@ func TestScreenLeavesOutWhatWouldLeadToARealStack(t *testing.T) {
 }
 
 func TestOnlyACLIAsNewAsThePinnedOneIsUsed(t *testing.T) {
-	for found, want := range map[string]bool{"v3.274.1": true, "v3.280.0": true, "v3.274.0": false, "v4.0.0": false, "": false, "dev": false} {
+	for found, want := range map[string]bool{
+		"v3.274.1": true,
+		"v3.280.0": true,
+		"v3.274.0": false,
+		"v4.0.0":   false,
+		"":         false,
+		"dev":      false,
+	} {
 		if usable(found, "v3.274.1") != want {
 			t.Errorf("%q: %v", found, !want)
 		}

@@ -1,8 +1,9 @@
 // Package run drives a Pulumi program through the real engine against the sandbox's simulated AWS account.
 //
-// It owns the tools (the pulumi command, the provider plugins), the run's folder with its own state, Pulumi home and copies of the project's
-// files, and the environment of the processes. It does not own the account; that is package world. A real account is out of its reach: the
-// engine finds the sandbox's providers and no others, and no credentials.
+// It owns the tools (the pulumi command, the provider plugins), the run's folder with its own state, Pulumi home and
+// copies of the project's files, and the environment of the processes. It does not own the account; that is package
+// world. A real account is out of its reach: the engine finds the sandbox's providers and no others, and no
+// credentials.
 package run
 
 import (
@@ -50,8 +51,8 @@ type Sandbox struct {
 	world   *world.World
 }
 
-// New prepares the sandbox for the project in a folder. Nothing is deployed yet; what an earlier run left in Home is still there. It removes
-// PULUMI_*, AWS_* and KUBECONFIG from this process's environment.
+// New prepares the sandbox for the project in a folder. Nothing is deployed yet; what an earlier run left in Home is
+// still there. It removes PULUMI_*, AWS_* and KUBECONFIG from this process's environment.
 func New(ctx context.Context, project string, o Options) (*Sandbox, error) {
 	cleanProcess()
 	var err error
@@ -119,7 +120,8 @@ func (s *Sandbox) open(ctx context.Context) error {
 		return fmt.Errorf("the pulumi command %s cannot be used: %w", o.Tools.CLI, err)
 	}
 	s.stack, err = auto.UpsertStackInlineSource(ctx, o.Environment, "", pulumi.RunFunc(o.Program),
-		auto.WorkDir(o.Home), auto.Pulumi(command), auto.PulumiHome(filepath.Join(o.Home, "home")), auto.EnvVars(s.environment()))
+		auto.WorkDir(o.Home), auto.Pulumi(command), auto.PulumiHome(filepath.Join(o.Home, "home")),
+		auto.EnvVars(s.environment()))
 	if err != nil {
 		return fmt.Errorf("opening the sandbox's stack: %w", err)
 	}
@@ -129,7 +131,8 @@ func (s *Sandbox) open(ctx context.Context) error {
 func (s *Sandbox) environment() map[string]string {
 	home := s.options.Home
 	return map[string]string{
-		// The sandbox's providers are the cached plugins of its own home, found there without a word; those on a person's PATH are not used.
+		// The sandbox's providers are the cached plugins of its own home, found there without a word; those on a
+		// person's PATH are not used.
 		"PULUMI_IGNORE_AMBIENT_PLUGINS":                 "true",
 		"PULUMI_BACKEND_URL":                            "file://" + filepath.ToSlash(filepath.Join(home, "state")),
 		"PULUMI_CONFIG_PASSPHRASE":                      "sandbox", // it guards nothing
@@ -152,8 +155,9 @@ func (s *Sandbox) Use(ctx context.Context, p Program) error {
 	return s.open(ctx)
 }
 
-// skipCheckpoints keeps the engine from writing out the whole state after each resource. In a preview what it writes is thrown away, and
-// takes time that grows with the square of the resources. In an update it is what a killed run leaves behind, so there it stays.
+// skipCheckpoints keeps the engine from writing out the whole state after each resource. In a preview what it writes is
+// thrown away, and takes time that grows with the square of the resources. In an update it is what a killed run leaves
+// behind, so there it stays.
 const skipCheckpoints = "PULUMI_SKIP_CHECKPOINTS"
 
 // Preview plans.
@@ -161,8 +165,10 @@ func (s *Sandbox) Preview(ctx context.Context) (Result, error) {
 	s.stack.Workspace().SetEnvVar(skipCheckpoints, "true")
 	defer s.stack.Workspace().UnsetEnvVar(skipCheckpoints)
 	return s.operate(ctx, "preview", func(ch chan events.EngineEvent, out, errs io.Writer) error {
-		_, err := s.stack.Preview(ctx, optpreview.EventStreams(ch), optpreview.ProgressStreams(out), optpreview.ErrorProgressStreams(errs), optpreview.Color(s.colour()), optpreview.SuppressOutputs(),
-			optpreview.PolicyPacks(s.options.PolicyPacks...), optpreview.PolicyPackConfigs(s.options.PolicyPackConfigs...))
+		_, err := s.stack.Preview(ctx, optpreview.EventStreams(ch), optpreview.ProgressStreams(out),
+			optpreview.ErrorProgressStreams(errs), optpreview.Color(s.colour()), optpreview.SuppressOutputs(),
+			optpreview.PolicyPacks(s.options.PolicyPacks...),
+			optpreview.PolicyPackConfigs(s.options.PolicyPackConfigs...))
 		return err
 	})
 }
@@ -171,7 +177,8 @@ func (s *Sandbox) Preview(ctx context.Context) (Result, error) {
 func (s *Sandbox) Up(ctx context.Context) (Result, error) {
 	var outputs auto.OutputMap
 	r, err := s.operate(ctx, "up", func(ch chan events.EngineEvent, out, errs io.Writer) error {
-		up, err := s.stack.Up(ctx, optup.EventStreams(ch), optup.ProgressStreams(out), optup.ErrorProgressStreams(errs), optup.Color(s.colour()), optup.SuppressOutputs(),
+		up, err := s.stack.Up(ctx, optup.EventStreams(ch), optup.ProgressStreams(out), optup.ErrorProgressStreams(errs),
+			optup.Color(s.colour()), optup.SuppressOutputs(),
 			optup.PolicyPacks(s.options.PolicyPacks...), optup.PolicyPackConfigs(s.options.PolicyPackConfigs...))
 		outputs = up.Outputs
 		return err
@@ -185,18 +192,22 @@ func (s *Sandbox) Up(ctx context.Context) (Result, error) {
 // Refresh reads the account into the stack's state.
 func (s *Sandbox) Refresh(ctx context.Context) (Result, error) {
 	return s.operate(ctx, "refresh", func(ch chan events.EngineEvent, out, errs io.Writer) error {
-		_, err := s.stack.Refresh(ctx, optrefresh.EventStreams(ch), optrefresh.ProgressStreams(out), optrefresh.ErrorProgressStreams(errs), optrefresh.Color(s.colour()), optrefresh.SuppressOutputs())
+		_, err := s.stack.Refresh(ctx, optrefresh.EventStreams(ch), optrefresh.ProgressStreams(out),
+			optrefresh.ErrorProgressStreams(errs), optrefresh.Color(s.colour()), optrefresh.SuppressOutputs())
 		return err
 	})
 }
 
-// Down destroys everything the stack made, or, when something is protected, nothing: it plans first, as a person at a prompt would.
+// Down destroys everything the stack made, or, when something is protected, nothing: it plans first, as a person at a
+// prompt would.
 func (s *Sandbox) Down(ctx context.Context) (Result, error) {
 	return s.operate(ctx, "down", func(ch chan events.EngineEvent, out, errs io.Writer) error {
-		if _, err := s.stack.PreviewDestroy(ctx, optdestroy.ProgressStreams(out), optdestroy.ErrorProgressStreams(errs), optdestroy.Color(s.colour()), optdestroy.SuppressOutputs()); err != nil {
+		if _, err := s.stack.PreviewDestroy(ctx, optdestroy.ProgressStreams(out), optdestroy.ErrorProgressStreams(errs),
+			optdestroy.Color(s.colour()), optdestroy.SuppressOutputs()); err != nil {
 			return err
 		}
-		_, err := s.stack.Destroy(ctx, optdestroy.EventStreams(ch), optdestroy.ProgressStreams(out), optdestroy.ErrorProgressStreams(errs), optdestroy.Color(s.colour()), optdestroy.SuppressOutputs())
+		_, err := s.stack.Destroy(ctx, optdestroy.EventStreams(ch), optdestroy.ProgressStreams(out),
+			optdestroy.ErrorProgressStreams(errs), optdestroy.Color(s.colour()), optdestroy.SuppressOutputs())
 		return err
 	})
 }
@@ -223,7 +234,8 @@ func (s *Sandbox) colour() string {
 }
 
 // operate runs one operation on fresh copies of the project's files, and gathers what it did.
-func (s *Sandbox) operate(ctx context.Context, name string, f func(ch chan events.EngineEvent, out, errs io.Writer) error) (Result, error) {
+func (s *Sandbox) operate(ctx context.Context, name string,
+	f func(ch chan events.EngineEvent, out, errs io.Writer) error) (Result, error) {
 	if err := copyProject(s.project, s.options.Home, s.options.Environment); err != nil {
 		return Result{}, err
 	}

@@ -23,8 +23,8 @@ type Tools struct {
 	Plugins string // folder with the provider binary
 }
 
-// FindTools finds or builds the tools of the module at root, under root/.sandbox/bin. A first build of the CLI takes minutes; progress
-// gets a line now and then.
+// FindTools finds or builds the tools of the module at root, under root/.sandbox/bin. A first build of the CLI takes
+// minutes; progress gets a line now and then.
 func FindTools(ctx context.Context, root string, progress io.Writer) (Tools, error) {
 	bin := filepath.Join(root, ".sandbox", "bin")
 	if err := os.MkdirAll(filepath.Join(bin, "plugins"), 0o755); err != nil {
@@ -36,7 +36,8 @@ func FindTools(ctx context.Context, root string, progress io.Writer) (Tools, err
 	}
 	tools := Tools{CLI: cli, Plugins: filepath.Join(bin, "plugins")}
 	binary := filepath.Join(tools.Plugins, pluginBinary)
-	if err := build(ctx, root, progress, "the sandbox's providers", "-ldflags", "-w -s", "-o", binary, "./sandbox/cmd/pulumi-resource-sandbox"); err != nil {
+	if err := build(ctx, root, progress, "the sandbox's providers", "-ldflags", "-w -s", "-o", binary,
+		"./sandbox/cmd/pulumi-resource-sandbox"); err != nil {
 		return Tools{}, err
 	}
 	return tools, nil
@@ -44,8 +45,8 @@ func FindTools(ctx context.Context, root string, progress io.Writer) (Tools, err
 
 const pluginBinary = "pulumi-resource-sandbox"
 
-// cachePlugins lays out the provider binary as the engine's plugin cache has it, one folder a plugin, under the versions that the program's
-// SDKs ask for. The binary answers by the name it is started under.
+// cachePlugins lays out the provider binary as the engine's plugin cache has it, one folder a plugin, under the
+// versions that the program's SDKs ask for. The binary answers by the name it is started under.
 func cachePlugins(from, cache string) error {
 	for name, version := range plugin.Versions {
 		dir := filepath.Join(cache, "resource-"+name+"-v"+version)
@@ -70,7 +71,8 @@ func symlink(target, link string) error {
 
 const cliPackage = "github.com/pulumi/pulumi/pkg/v3"
 
-// findCLI takes the pulumi command on PATH when it is as new as the pinned one, else one built from the module sandbox/cli.
+// findCLI takes the pulumi command on PATH when it is as new as the pinned one, else one built from the module
+// sandbox/cli.
 func findCLI(ctx context.Context, root, bin string, progress io.Writer) (string, error) {
 	gomod, err := os.ReadFile(filepath.Join(root, "sandbox", "cli", "go.mod"))
 	if err != nil {
@@ -86,15 +88,18 @@ func findCLI(ctx context.Context, root, bin string, progress io.Writer) (string,
 		if found := version(ctx, onPath); usable(found, pinned) {
 			return onPath, nil
 		} else if version(ctx, built) != pinned {
-			fmt.Fprintf(progress, "the pulumi command on PATH is %s, the sandbox needs %s or later with the same major version\n", orNone(found), pinned)
+			fmt.Fprintf(progress, "the pulumi command on PATH is %s, the sandbox needs %s or later with the same "+
+				"major version\n", orNone(found), pinned)
 		}
 	}
 	if version(ctx, built) == pinned {
 		return built, nil
 	}
-	return built, build(ctx, filepath.Join(root, "sandbox", "cli"), progress, "the pulumi command "+pinned+" (once, a few minutes)",
+	return built, build(ctx, filepath.Join(root, "sandbox", "cli"), progress, "the pulumi command "+pinned+
+		" (once, a few minutes)",
 		// Without its version the Automation API refuses the command.
-		"-ldflags", "-w -s -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version="+pinned, "-o", built, cliPackage+"/cmd/pulumi")
+		"-ldflags", "-w -s -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version="+pinned, "-o", built,
+		cliPackage+"/cmd/pulumi")
 }
 
 // usable tells whether a version is the pinned one or newer, of the same major version.
@@ -160,7 +165,8 @@ func build(ctx context.Context, dir string, progress io.Writer, what string, arg
 			}
 		case <-tick.C:
 			said = true // with everything in the build cache, linking is all there is
-			fmt.Fprintf(progress, "building %s: %d packages compiled, %s so far\n", what, packages, time.Since(start).Round(time.Second))
+			fmt.Fprintf(progress, "building %s: %d packages compiled, %s so far\n", what, packages,
+				time.Since(start).Round(time.Second))
 		}
 	}
 	if err := cmd.Wait(); err != nil {

@@ -20,7 +20,8 @@ const (
 	karpenterManager = "karpenter.sh/managed-by"
 )
 
-// GroupOfPool finds the one Auto Scaling group whose instances carry the pool's tag, or whose node group or own name is pool.
+// GroupOfPool finds the one Auto Scaling group whose instances carry the pool's tag, or whose node group or own name is
+// pool.
 func (s *State) GroupOfPool(cluster, pool string) (*Group, error) {
 	var found []*Group
 	for _, name := range slices.Sorted(maps.Keys(s.Groups)) {
@@ -34,7 +35,8 @@ func (s *State) GroupOfPool(cluster, pool string) (*Group, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("no managed node group for pool %q; groups: %s", pool, strings.Join(slices.Sorted(maps.Keys(s.Groups)), ", "))
+		return nil, fmt.Errorf("no managed node group for pool %q; groups: %s", pool,
+			strings.Join(slices.Sorted(maps.Keys(s.Groups)), ", "))
 	case 1:
 		return found[0], nil
 	}
@@ -42,21 +44,23 @@ func (s *State) GroupOfPool(cluster, pool string) (*Group, error) {
 		pool, len(found), found[0].NodeGroup, found[1].NodeGroup)
 }
 
-// ScaleGroup sets the desired size of a managed group, as an autoscaler does. Outside the group's bounds AWS refuses, unless force says
-// that somebody moved the bounds too.
+// ScaleGroup sets the desired size of a managed group, as an autoscaler does. Outside the group's bounds AWS refuses,
+// unless force says that somebody moved the bounds too.
 func (s *State) ScaleGroup(g *Group, nodes int, force bool) error {
 	if nodes < 0 {
 		return fmt.Errorf("a pool cannot have %d nodes", nodes)
 	}
 	if !force && (nodes < g.Min || nodes > g.Max) {
-		return fmt.Errorf("ValidationError: New SetDesiredCapacity value %d is outside of the limits %d..%d of the AutoScalingGroup %s",
+		return fmt.Errorf("ValidationError: New SetDesiredCapacity value %d is outside of the limits %d..%d of the "+
+			"AutoScalingGroup %s",
 			nodes, g.Min, g.Max, g.Name)
 	}
 	g.Min, g.Max, g.Desired = min(g.Min, nodes), max(g.Max, nodes), nodes
 	return s.Settle(g)
 }
 
-// SetGroupBounds changes the bounds of a group behind the program's back: AWS widens a group while it updates it and sometimes leaves it so.
+// SetGroupBounds changes the bounds of a group behind the program's back: AWS widens a group while it updates it and
+// sometimes leaves it so.
 func (s *State) SetGroupBounds(g *Group, low, high int) error {
 	if low < 0 || high < max(low, 1) {
 		return fmt.Errorf("bounds %d..%d contradict each other", low, high)
@@ -76,10 +80,12 @@ type NodePool struct {
 	Tags           map[string]string // of the node class
 }
 
-// ScaleNodePool makes or ends instances until the NodePool has n, and returns those it has. Limits are the caller's business.
+// ScaleNodePool makes or ends instances until the NodePool has n, and returns those it has. Limits are the caller's
+// business.
 func (s *State) ScaleNodePool(p NodePool, n int) ([]*Instance, error) {
 	if p.Spot && !slices.Contains(s.ServiceLinkedRoles, SpotRole) {
-		return nil, fmt.Errorf("AuthFailure.ServiceLinkedRoleCreationNotPermitted: The provided credentials do not have permission to create the service-linked role for EC2 Spot Instances (%s)",
+		return nil, fmt.Errorf("AuthFailure.ServiceLinkedRoleCreationNotPermitted: The provided credentials do not "+
+			"have permission to create the service-linked role for EC2 Spot Instances (%s)",
 			SpotRole)
 	}
 	mine := s.NodesOfPool(p.Cluster, p.Name)
@@ -108,7 +114,10 @@ func (s *State) ScaleNodePool(p NodePool, n int) ([]*Instance, error) {
 
 // NodesOfPool lists the running instances of a NodePool, the oldest first.
 func (s *State) NodesOfPool(cluster, pool string) []*Instance {
-	return s.SortedInstances(func(i *Instance) bool { return i.Running() && i.Cluster == cluster && i.Pool == pool && pool != "" })
+	return s.SortedInstances(func(i *Instance) bool {
+		return i.Running() && i.Cluster == cluster && i.Pool == pool &&
+			pool != ""
+	})
 }
 
 // DeleteNodePool ends every instance of a NodePool, as its controller does while it lives.
@@ -118,16 +127,24 @@ func (s *State) DeleteNodePool(cluster, pool string) {
 	}
 }
 
-// EnsureInstanceProfile makes the profile Karpenter makes for a node class that names a role. The role cannot be deleted while it is there.
+// EnsureInstanceProfile makes the profile Karpenter makes for a node class that names a role. The role cannot be
+// deleted while it is there.
 func (s *State) EnsureInstanceProfile(cluster, nodeClass, role string) error {
 	if s.Get("aws:iam/role:Role", role) == nil {
 		return fmt.Errorf("NoSuchEntity: The role with name %s cannot be found.", role)
 	}
 	name := cluster + "_" + nodeClass
 	s.Put(&Resource{
-		Type: InstanceProfile, ID: name, Owner: ByService, Refs: []string{Key("aws:iam/role:Role", role)},
-		Inputs:  map[string]any{"name": name, "role": role},
-		Outputs: map[string]any{"name": name, "role": role, "arn": fmt.Sprintf("arn:%s:iam::%s:instance-profile/%s", s.Partition, s.Account, name)},
+		Type:   InstanceProfile,
+		ID:     name,
+		Owner:  ByService,
+		Refs:   []string{Key("aws:iam/role:Role", role)},
+		Inputs: map[string]any{"name": name, "role": role},
+		Outputs: map[string]any{
+			"name": name,
+			"role": role,
+			"arn":  fmt.Sprintf("arn:%s:iam::%s:instance-profile/%s", s.Partition, s.Account, name),
+		},
 	})
 	return nil
 }
@@ -137,7 +154,8 @@ func (s *State) RemoveInstanceProfile(cluster, nodeClass string) {
 	delete(s.Resources, Key(InstanceProfile, cluster+"_"+nodeClass))
 }
 
-// LinkRole makes a service-linked role, as AWS does at the first use of a service or a person once per account (SpotRole). It stays.
+// LinkRole makes a service-linked role, as AWS does at the first use of a service or a person once per account
+// (SpotRole). It stays.
 func (s *State) LinkRole(name string) {
 	if !slices.Contains(s.ServiceLinkedRoles, name) {
 		s.ServiceLinkedRoles = append(s.ServiceLinkedRoles, name)
@@ -147,21 +165,24 @@ func (s *State) LinkRole(name string) {
 // SetQuota changes a service quota.
 func (s *State) SetQuota(code string, value float64) error {
 	if _, known := QuotaNames[code]; !known {
-		return fmt.Errorf("quota %q is not one the sandbox keeps; known: %s", code, strings.Join(slices.Sorted(maps.Keys(QuotaNames)), ", "))
+		return fmt.Errorf("quota %q is not one the sandbox keeps; known: %s", code,
+			strings.Join(slices.Sorted(maps.Keys(QuotaNames)), ", "))
 	}
 	s.Quotas[code] = value
 	s.retry()
 	return nil
 }
 
-// retry lets the groups that are short of nodes try again, as Auto Scaling does by itself. That they still cannot is no news.
+// retry lets the groups that are short of nodes try again, as Auto Scaling does by itself. That they still cannot is no
+// news.
 func (s *State) retry() {
 	for _, name := range slices.Sorted(maps.Keys(s.Groups)) {
 		_ = s.Settle(s.Groups[name])
 	}
 }
 
-// EmptyZone makes every launch of the type ("*" for all) in the zone fail; with offering false EC2 does not even offer it any more.
+// EmptyZone makes every launch of the type ("*" for all) in the zone fail; with offering false EC2 does not even offer
+// it any more.
 func (s *State) EmptyZone(zone, instanceType string, offering bool) error {
 	if _, known := s.ZoneNamed(zone); !known {
 		return fmt.Errorf("region %s has no zone %q", s.Region, zone)
@@ -182,14 +203,16 @@ func (s *State) EmptyZone(zone, instanceType string, offering bool) error {
 // FillZone undoes EmptyZone for the type.
 func (s *State) FillZone(zone, instanceType string) {
 	for _, m := range []map[string][]string{s.NoCapacity, s.NotOffered} {
-		if m[instanceType] = slices.DeleteFunc(m[instanceType], func(z string) bool { return z == zone }); len(m[instanceType]) == 0 {
+		if m[instanceType] = slices.DeleteFunc(m[instanceType],
+			func(z string) bool { return z == zone }); len(m[instanceType]) == 0 {
 			delete(m, instanceType)
 		}
 	}
 	s.retry()
 }
 
-// Interrupt takes a spot instance away. Its group starts another if it can; a NodePool's nodes come back only with pods.
+// Interrupt takes a spot instance away. Its group starts another if it can; a NodePool's nodes come back only with
+// pods.
 func (s *State) Interrupt(id string) error {
 	i := s.Instances[id]
 	if i == nil || !i.Running() {

@@ -11,7 +11,8 @@ func account() *State {
 	s := Fresh("us-west-2")
 	for _, zone := range []string{"a", "b"} {
 		s.Put(&Resource{Type: SubnetType, ID: "subnet-" + zone, Outputs: map[string]any{
-			"availabilityZone": "us-west-2" + zone, "cidrBlock": map[string]string{"a": "10.0.0.0/24", "b": "10.0.1.0/24"}[zone],
+			"availabilityZone": "us-west-2" + zone,
+			"cidrBlock":        map[string]string{"a": "10.0.0.0/24", "b": "10.0.1.0/24"}[zone],
 		}})
 	}
 	return s
@@ -19,16 +20,30 @@ func account() *State {
 
 func group(s *State, low, desired, high int) *Group {
 	g := &Group{
-		Name: "eks-gpu", Cluster: "c", NodeGroup: "gpu", Min: low, Max: high, Desired: desired, Subnets: []string{"subnet-a", "subnet-b"},
-		InstanceTypes: []string{"g6.xlarge"}, InstanceTags: map[string]string{"headroom/cluster": "c", "headroom/pool": "gpu-l4"},
-		Tags: map[string]string{},
+		Name:          "eks-gpu",
+		Cluster:       "c",
+		NodeGroup:     "gpu",
+		Min:           low,
+		Max:           high,
+		Desired:       desired,
+		Subnets:       []string{"subnet-a", "subnet-b"},
+		InstanceTypes: []string{"g6.xlarge"},
+		InstanceTags:  map[string]string{"headroom/cluster": "c", "headroom/pool": "gpu-l4"},
+		Tags:          map[string]string{},
 	}
 	s.Groups[g.Name] = g
 	return g
 }
 
 func pool(spot bool) NodePool {
-	return NodePool{Cluster: "c", Name: "gpu", InstanceTypes: []string{"g6.xlarge"}, Subnets: []string{"subnet-a", "subnet-b"}, Spot: spot, Tags: map[string]string{"headroom/pool": "gpu"}}
+	return NodePool{
+		Cluster:       "c",
+		Name:          "gpu",
+		InstanceTypes: []string{"g6.xlarge"},
+		Subnets:       []string{"subnet-a", "subnet-b"},
+		Spot:          spot,
+		Tags:          map[string]string{"headroom/pool": "gpu"},
+	}
 }
 
 func running(s *State) []*Instance {
@@ -200,13 +215,19 @@ func TestAnInterruptedSpotNodeComesBackOnlyInAGroup(t *testing.T) {
 	g.Spot = false
 	s.Terminate(s.SortedInstances(func(i *Instance) bool { return i.Group == g.Name && i.Running() })[0].ID, "test")
 	does(t, s.Settle(g))
-	wants(t, s.Interrupt(s.SortedInstances(func(i *Instance) bool { return i.Group == g.Name && i.Running() })[0].ID), "on-demand")
+	wants(t, s.Interrupt(s.SortedInstances(func(i *Instance) bool { return i.Group == g.Name && i.Running() })[0].ID),
+		"on-demand")
 }
 
 func TestDenyTakesWildcards(t *testing.T) {
 	s := account()
 	does(t, s.Deny("ec2:Describe*"))
-	for action, allowed := range map[string]bool{"ec2:DescribeInstances": false, "ec2:describeVpcs": false, "ec2:CreateVpc": true, "eks:DescribeCluster": true} {
+	for action, allowed := range map[string]bool{
+		"ec2:DescribeInstances": false,
+		"ec2:describeVpcs":      false,
+		"ec2:CreateVpc":         true,
+		"eks:DescribeCluster":   true,
+	} {
 		if s.Allowed(action) != allowed {
 			t.Errorf("%s allowed: %v", action, !allowed)
 		}
@@ -239,7 +260,8 @@ func TestLeftoversNameEverythingAndRemoveClearsIt(t *testing.T) {
 	s.Objects[ObjectKey("c", "v1", "ConfigMap", "default", "x")] = []byte("{}")
 	node := running(s)[0].ID
 	left := s.Leftovers()
-	for _, want := range []string{node, Key(SubnetType, "subnet-a"), "autoscaling group eks-gpu", "kubernetes object c|v1|ConfigMap|default|x"} {
+	for _, want := range []string{node, Key(SubnetType, "subnet-a"), "autoscaling group eks-gpu",
+		"kubernetes object c|v1|ConfigMap|default|x"} {
 		if !slices.Contains(left, want) {
 			t.Errorf("%q is not among %v", want, left)
 		}

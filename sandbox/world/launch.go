@@ -65,7 +65,8 @@ func (s *State) start(l Launch, typ, subnet string) *Instance {
 func (s *State) launchable(typ, subnet string, spot bool) error {
 	t, known := Types[typ]
 	if !known {
-		return fmt.Errorf("InvalidInstanceType: The instance type %s does not exist (add it to sandbox/world/types.go if AWS has it)", typ)
+		return fmt.Errorf("InvalidInstanceType: The instance type %s does not exist (add it to "+
+			"sandbox/world/types.go if AWS has it)", typ)
 	}
 	net := s.Get(SubnetType, subnet)
 	if net == nil {
@@ -73,23 +74,28 @@ func (s *State) launchable(typ, subnet string, spot bool) error {
 	}
 	zone, _ := net.Outputs["availabilityZone"].(string)
 	if !s.Offered(typ, zone) {
-		return fmt.Errorf("Unsupported: Your requested instance type (%s) is not supported in your requested Availability Zone (%s)", typ, zone)
+		return fmt.Errorf("Unsupported: Your requested instance type (%s) is not supported in your requested "+
+			"Availability Zone (%s)", typ, zone)
 	}
 	if slices.Contains(s.NoCapacity[typ], zone) || slices.Contains(s.NoCapacity["*"], zone) {
-		return fmt.Errorf("InsufficientInstanceCapacity: We currently do not have sufficient %s capacity in the Availability Zone you requested (%s)",
+		return fmt.Errorf("InsufficientInstanceCapacity: We currently do not have sufficient %s capacity in the "+
+			"Availability Zone you requested (%s)",
 			typ, zone)
 	}
 	code := vcpuQuota(typ, spot)
 	if used := s.UsedVCPUs(code); float64(used+t.VCPUs) > s.Quotas[code] {
 		if spot {
-			return fmt.Errorf("MaxSpotInstanceCountExceeded: Max spot instance count exceeded (quota %s is %g vCPUs, %d in use)",
+			return fmt.Errorf("MaxSpotInstanceCountExceeded: Max spot instance count exceeded (quota %s is %g vCPUs, "+
+				"%d in use)",
 				code, s.Quotas[code], used)
 		}
-		return fmt.Errorf("VcpuLimitExceeded: You have requested more vCPU capacity than your current vCPU limit of %g allows for the instance bucket that the specified instance type belongs to (quota %s, %d in use)",
+		return fmt.Errorf("VcpuLimitExceeded: You have requested more vCPU capacity than your current vCPU limit of "+
+			"%g allows for the instance bucket that the specified instance type belongs to (quota %s, %d in use)",
 			s.Quotas[code], code, used)
 	}
 	if s.FreeAddresses(subnet) < 1 {
-		return fmt.Errorf("InsufficientFreeAddressesInSubnet: There are not enough free addresses in subnet '%s' to satisfy the requested number of instances",
+		return fmt.Errorf("InsufficientFreeAddressesInSubnet: There are not enough free addresses in subnet '%s' to "+
+			"satisfy the requested number of instances",
 			subnet)
 	}
 	return nil
@@ -112,8 +118,8 @@ func (s *State) Terminate(id, reason string) {
 	}
 }
 
-// Settle starts and ends instances until the group has as many as it desires. The error says why it could not; what could be
-// launched stays.
+// Settle starts and ends instances until the group has as many as it desires. The error says why it could not; what
+// could be launched stays.
 func (s *State) Settle(g *Group) error {
 	mine := s.SortedInstances(func(i *Instance) bool { return i.Group == g.Name && i.Running() })
 	for n := len(mine); n > g.Desired; n-- {
@@ -121,8 +127,13 @@ func (s *State) Settle(g *Group) error {
 	}
 	for n := len(mine); n < g.Desired; n++ {
 		_, err := s.Launch(Launch{
-			Types: g.InstanceTypes, Subnets: g.Subnets, Spot: g.Spot, SecurityGroups: g.SecurityGroups, Tags: g.instanceTags(),
-			Cluster: g.Cluster, Group: g.Name,
+			Types:          g.InstanceTypes,
+			Subnets:        g.Subnets,
+			Spot:           g.Spot,
+			SecurityGroups: g.SecurityGroups,
+			Tags:           g.instanceTags(),
+			Cluster:        g.Cluster,
+			Group:          g.Name,
 		})
 		if err != nil {
 			return fmt.Errorf("could not launch instance %d of %d: %w", n+1, g.Desired, err)
@@ -138,15 +149,20 @@ func (g *Group) instanceTags() map[string]string {
 		tags = map[string]string{}
 	}
 	for k, v := range map[string]string{
-		"eks:cluster-name": g.Cluster, "eks:nodegroup-name": g.NodeGroup, "kubernetes.io/cluster/" + g.Cluster: "owned",
-		"aws:autoscaling:groupName": g.Name, "k8s.io/cluster-autoscaler/enabled": "true", "k8s.io/cluster-autoscaler/" + g.Cluster: "owned",
+		"eks:cluster-name":                       g.Cluster,
+		"eks:nodegroup-name":                     g.NodeGroup,
+		"kubernetes.io/cluster/" + g.Cluster:     "owned",
+		"aws:autoscaling:groupName":              g.Name,
+		"k8s.io/cluster-autoscaler/enabled":      "true",
+		"k8s.io/cluster-autoscaler/" + g.Cluster: "owned",
 	} {
 		tags[k] = v
 	}
 	return tags
 }
 
-// addressesPerNode is what one node takes of its subnet with the VPC CNI's defaults: its first interface filled, and a warm one.
+// addressesPerNode is what one node takes of its subnet with the VPC CNI's defaults: its first interface filled, and a
+// warm one.
 func addressesPerNode(t InstanceType) int { return min(2, t.ENIs) * t.IPv4PerENI }
 
 // FreeAddresses is the number of IPv4 addresses left in a subnet. AWS keeps five of each subnet.
@@ -188,6 +204,7 @@ func (s *State) PrivateIP(i *Instance) string {
 		return ""
 	}
 	block, _ := r.Outputs["cidrBlock"].(string)
-	n := slices.IndexFunc(s.SortedInstances(func(o *Instance) bool { return o.Subnet == i.Subnet }), func(o *Instance) bool { return o == i })
+	n := slices.IndexFunc(s.SortedInstances(func(o *Instance) bool { return o.Subnet == i.Subnet }),
+		func(o *Instance) bool { return o == i })
 	return address(block, n)
 }

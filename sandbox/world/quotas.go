@@ -20,20 +20,23 @@ type Quota struct{ Service, ServiceName, Name string }
 
 // QuotaNames are the quotas that can be asked for.
 var QuotaNames = map[string]Quota{
-	QuotaStandardOnDemand: {"ec2", "Amazon Elastic Compute Cloud (Amazon EC2)", "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"},
-	QuotaStandardSpot:     {"ec2", "Amazon Elastic Compute Cloud (Amazon EC2)", "All Standard (A, C, D, H, I, M, R, T, Z) Spot Instance Requests"},
-	QuotaGOnDemand:        {"ec2", "Amazon Elastic Compute Cloud (Amazon EC2)", "Running On-Demand G and VT instances"},
-	QuotaGSpot:            {"ec2", "Amazon Elastic Compute Cloud (Amazon EC2)", "All G and VT Spot Instance Requests"},
-	QuotaPOnDemand:        {"ec2", "Amazon Elastic Compute Cloud (Amazon EC2)", "Running On-Demand P instances"},
-	QuotaPSpot:            {"ec2", "Amazon Elastic Compute Cloud (Amazon EC2)", "All P4, P3 and P2 Spot Instance Requests"},
-	QuotaVPCs:             {"vpc", "Amazon Virtual Private Cloud (Amazon VPC)", "VPCs per Region"},
-	QuotaAddresses:        {"ec2", "Amazon Elastic Compute Cloud (Amazon EC2)", "EC2-VPC Elastic IPs"},
-	QuotaClusters:         {"eks", "Amazon Elastic Kubernetes Service (Amazon EKS)", "Clusters"},
-	QuotaNodeGroups:       {"eks", "Amazon Elastic Kubernetes Service (Amazon EKS)", "Managed node groups per cluster"},
-	QuotaGroupNodes:       {"eks", "Amazon Elastic Kubernetes Service (Amazon EKS)", "Nodes per managed node group"},
+	QuotaStandardOnDemand: {"ec2", "Amazon Elastic Compute Cloud (Amazon EC2)", "Running On-Demand Standard (A, C, " +
+		"D, H, I, M, R, T, Z) instances"},
+	QuotaStandardSpot: {"ec2", "Amazon Elastic Compute Cloud (Amazon EC2)", "All Standard (A, C, D, H, I, M, R, T, " +
+		"Z) Spot Instance Requests"},
+	QuotaGOnDemand:  {"ec2", "Amazon Elastic Compute Cloud (Amazon EC2)", "Running On-Demand G and VT instances"},
+	QuotaGSpot:      {"ec2", "Amazon Elastic Compute Cloud (Amazon EC2)", "All G and VT Spot Instance Requests"},
+	QuotaPOnDemand:  {"ec2", "Amazon Elastic Compute Cloud (Amazon EC2)", "Running On-Demand P instances"},
+	QuotaPSpot:      {"ec2", "Amazon Elastic Compute Cloud (Amazon EC2)", "All P4, P3 and P2 Spot Instance Requests"},
+	QuotaVPCs:       {"vpc", "Amazon Virtual Private Cloud (Amazon VPC)", "VPCs per Region"},
+	QuotaAddresses:  {"ec2", "Amazon Elastic Compute Cloud (Amazon EC2)", "EC2-VPC Elastic IPs"},
+	QuotaClusters:   {"eks", "Amazon Elastic Kubernetes Service (Amazon EKS)", "Clusters"},
+	QuotaNodeGroups: {"eks", "Amazon Elastic Kubernetes Service (Amazon EKS)", "Managed node groups per cluster"},
+	QuotaGroupNodes: {"eks", "Amazon Elastic Kubernetes Service (Amazon EKS)", "Nodes per managed node group"},
 }
 
-// DefaultQuotas of a fresh sandbox account. The vCPU quotas are more than a real new account has, which often starts at 0 for GPUs.
+// DefaultQuotas of a fresh sandbox account. The vCPU quotas are more than a real new account has, which often starts at
+// 0 for GPUs.
 var DefaultQuotas = map[string]float64{
 	QuotaStandardOnDemand: 256, QuotaStandardSpot: 256,
 	QuotaGOnDemand: 64, QuotaGSpot: 64, QuotaPOnDemand: 0, QuotaPSpot: 0,

@@ -44,8 +44,8 @@ type Resource struct {
 	Outputs map[string]any `json:"outputs"`
 	// Refs are the keys of the resources it names; those cannot be deleted before it, unless its row says otherwise.
 	Refs []string `json:"refs,omitempty"`
-	// Owner is the key of the resource that made this one by itself and takes it along when it goes; "service" when AWS made it and
-	// leaves it.
+	// Owner is the key of the resource that made this one by itself and takes it along when it goes; "service" when AWS
+	// made it and leaves it.
 	Owner string `json:"owner,omitempty"`
 	// Versions are the inputs of every version of a launch template, the first at index 0.
 	Versions []map[string]any `json:"versions,omitempty"`
@@ -151,11 +151,15 @@ func (s *State) Users(key string) []*Resource {
 			out = append(out, r)
 		}
 	}
-	slices.SortFunc(out, func(a, b *Resource) int { return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b *Resource) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type),
+			cmp.Compare(a.ID, b.ID))
+	})
 	return out
 }
 
-// Hex is a string of n hexadecimal digits that is new for this seed every time, and the same in every world with the same history.
+// Hex is a string of n hexadecimal digits that is new for this seed every time, and the same in every world with the
+// same history.
 func (s *State) Hex(seed string, n int) string {
 	s.Generations[seed]++
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s#%d", seed, s.Generations[seed]))

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// InstanceType is what EC2 says of an instance type, as far as the sandbox needs it. The program has no such table: it asks.
+// InstanceType is what EC2 says of an instance type, as far as the sandbox needs it. The program has no such table: it
+// asks.
 //
-// Sources: sizes from https://docs.aws.amazon.com/ec2/latest/instancetypes/ and GPU memory as Karpenter's catalogue reports it from EC2
-// (https://karpenter.sh/v1.15/reference/instance-types/); interfaces from
+// Sources: sizes from https://docs.aws.amazon.com/ec2/latest/instancetypes/ and GPU memory as Karpenter's catalogue
+// reports it from EC2 (https://karpenter.sh/v1.15/reference/instance-types/); interfaces from
 // https://github.com/aws/amazon-vpc-cni-k8s/blob/master/pkg/vpc/vpc_ip_resource_limit.go.
 type InstanceType struct {
 	VCPUs      int
@@ -48,14 +49,16 @@ var gpuRows = []struct {
 	// Slices of an L4: EC2 counts no whole GPU (field fault BR-27).
 	{"L4", "NVIDIA", 2861, []gpuRow{{"g6f.large", 2, 8, 0, 80, 2, 10, 0}, {"g6f.xlarge", 4, 16, 0, 120, 4, 15, 0}}},
 	{"L4", "NVIDIA", 5722, []gpuRow{{"g6f.2xlarge", 8, 32, 0, 230, 4, 15, 0}}},
-	{"L4", "NVIDIA", 11444, []gpuRow{{"g6f.4xlarge", 16, 64, 0, 460, 8, 30, 0}, {"gr6f.4xlarge", 16, 128, 0, 460, 8, 30, 0}}},
+	{"L4", "NVIDIA", 11444, []gpuRow{{"g6f.4xlarge", 16, 64, 0, 460, 8, 30, 0},
+		{"gr6f.4xlarge", 16, 128, 0, 460, 8, 30, 0}}},
 	{"L40S", "NVIDIA", 45776, []gpuRow{
 		{"g6e.xlarge", 4, 32, 1, 250, 4, 15, 0}, {"g6e.2xlarge", 8, 64, 1, 450, 4, 15, 0},
 		{"g6e.4xlarge", 16, 128, 1, 600, 8, 30, 0}, {"g6e.8xlarge", 32, 256, 1, 900, 8, 30, 1},
 		{"g6e.12xlarge", 48, 384, 4, 3800, 10, 30, 1}, {"g6e.16xlarge", 64, 512, 1, 1900, 15, 50, 1},
 		{"g6e.24xlarge", 96, 768, 4, 3800, 20, 50, 2}, {"g6e.48xlarge", 192, 1536, 8, 7600, 40, 50, 4},
 	}},
-	{"A10G", "NVIDIA", 24576, []gpuRow{{"g5.xlarge", 4, 16, 1, 250, 4, 15, 0}, {"g5.12xlarge", 48, 192, 4, 3800, 15, 50, 1}}},
+	{"A10G", "NVIDIA", 24576, []gpuRow{{"g5.xlarge", 4, 16, 1, 250, 4, 15, 0},
+		{"g5.12xlarge", 48, 192, 4, 3800, 15, 50, 1}}},
 	{"T4", "NVIDIA", 16384, []gpuRow{{"g4dn.xlarge", 4, 16, 1, 125, 3, 10, 0}}},
 	{"Radeon Pro V520", "AMD", 8192, []gpuRow{{"g4ad.xlarge", 4, 16, 1, 150, 2, 4, 0}}},
 	{"A100", "NVIDIA", 40960, []gpuRow{{"p4d.24xlarge", 96, 1152, 8, 8000, 60, 50, 4}}},
@@ -67,9 +70,21 @@ var families = map[string]struct {
 	gib  int
 	arch string
 }{
-	"m5": {4, "x86_64"}, "m6i": {4, "x86_64"}, "m6a": {4, "x86_64"}, "m7i": {4, "x86_64"}, "m7a": {4, "x86_64"}, "m7g": {4, "arm64"},
-	"c6i": {2, "x86_64"}, "c6a": {2, "x86_64"}, "c7i": {2, "x86_64"}, "c7a": {2, "x86_64"}, "c7g": {2, "arm64"},
-	"r6i": {8, "x86_64"}, "r6a": {8, "x86_64"}, "r7i": {8, "x86_64"}, "r7g": {8, "arm64"},
+	"m5":  {4, "x86_64"},
+	"m6i": {4, "x86_64"},
+	"m6a": {4, "x86_64"},
+	"m7i": {4, "x86_64"},
+	"m7a": {4, "x86_64"},
+	"m7g": {4, "arm64"},
+	"c6i": {2, "x86_64"},
+	"c6a": {2, "x86_64"},
+	"c7i": {2, "x86_64"},
+	"c7a": {2, "x86_64"},
+	"c7g": {2, "arm64"},
+	"r6i": {8, "x86_64"},
+	"r6a": {8, "x86_64"},
+	"r7i": {8, "x86_64"},
+	"r7g": {8, "arm64"},
 }
 
 var sizes = map[string]struct{ vcpus, enis, ips int }{
@@ -89,8 +104,17 @@ func catalogue() map[string]InstanceType {
 	for _, g := range gpuRows {
 		for _, r := range g.rows {
 			out[r.name] = InstanceType{
-				VCPUs: r.vcpus, MemoryMiB: r.gib * 1024, GPUs: r.gpus, GPUName: g.gpu, GPUMaker: g.maker, GPUMemory: g.memory,
-				DiskGB: r.disk, ENIs: r.enis, IPv4PerENI: r.ips, Arch: "x86_64", EFA: r.efa,
+				VCPUs:      r.vcpus,
+				MemoryMiB:  r.gib * 1024,
+				GPUs:       r.gpus,
+				GPUName:    g.gpu,
+				GPUMaker:   g.maker,
+				GPUMemory:  g.memory,
+				DiskGB:     r.disk,
+				ENIs:       r.enis,
+				IPv4PerENI: r.ips,
+				Arch:       "x86_64",
+				EFA:        r.efa,
 			}
 		}
 	}
@@ -115,7 +139,8 @@ type Zone struct {
 	NoControlPlane bool
 }
 
-// regions of the sandbox, with the account's zone letters. The ids a real account sees under a letter differ from account to account.
+// regions of the sandbox, with the account's zone letters. The ids a real account sees under a letter differ from
+// account to account.
 var regions = map[string][]Zone{
 	"us-west-2":     zones("us-west-2", "usw2", "abcd"),
 	"us-east-1":     zones("us-east-1", "use1", "abcdef"),
@@ -156,12 +181,13 @@ func (s *State) ZoneNamed(name string) (Zone, bool) {
 	return s.Zones()[i], true
 }
 
-// Offered tells whether EC2 offers the type in the zone. In the sandbox no GPU type is offered in the fourth zone and later, gr6 and the
-// P families in the first two only.
+// Offered tells whether EC2 offers the type in the zone. In the sandbox no GPU type is offered in the fourth zone and
+// later, gr6 and the P families in the first two only.
 func (s *State) Offered(instanceType, zone string) bool {
 	t, known := Types[instanceType]
 	at := slices.IndexFunc(s.Zones(), func(z Zone) bool { return z.Name == zone })
-	if !known || at < 0 || slices.Contains(s.NotOffered[instanceType], zone) || slices.Contains(s.NotOffered["*"], zone) {
+	if !known || at < 0 || slices.Contains(s.NotOffered[instanceType], zone) ||
+		slices.Contains(s.NotOffered["*"], zone) {
 		return false
 	}
 	if strings.HasPrefix(instanceType, "gr6") || instanceType[0] == 'p' {

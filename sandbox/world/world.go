@@ -1,8 +1,8 @@
 // Package world is the state of the simulated AWS account and of the clusters in it, kept in one JSON file.
 //
-// It owns what exists (resources, instances, quotas, offerings, Kubernetes objects), the acts that change it behind the program's back,
-// and the file itself, which several provider processes share. It does not own the rules of any resource type; those are in
-// sandbox/aws and sandbox/kubernetes. It is a test double: nothing here talks to AWS.
+// It owns what exists (resources, instances, quotas, offerings, Kubernetes objects), the acts that change it behind the
+// program's back, and the file itself, which several provider processes share. It does not own the rules of any
+// resource type; those are in sandbox/aws and sandbox/kubernetes. It is a test double: nothing here talks to AWS.
 package world
 
 import (

@@ -29,7 +29,11 @@ const (
 var pools = gpu.Pools{
 	{Name: "l4", Scaler: pool.Karpenter, DeviceMode: pool.Plugin, Taints: []pool.Taint{pool.GPUTaint}},
 	{Name: "l4-fixed", Scaler: pool.Fixed, DeviceMode: pool.Plugin, Taints: []pool.Taint{
-		pool.GPUTaint, {Key: "dedicated", Value: "inference", Effect: pool.NoSchedule}, {Key: "drain", Effect: pool.NoExecute},
+		pool.GPUTaint, {
+			Key:    "dedicated",
+			Value:  "inference",
+			Effect: pool.NoSchedule,
+		}, {Key: "drain", Effect: pool.NoExecute},
 	}},
 	{Name: "claims", Scaler: pool.Karpenter, DeviceMode: pool.DRA, Taints: []pool.Taint{
 		pool.GPUTaint, {Key: "team", Value: "ml", Effect: pool.NoExecute},
@@ -127,19 +131,28 @@ func agent(t *testing.T, made []map[string]any, name string) appsv1.DaemonSet {
 
 func plugin(t *testing.T) []map[string]any {
 	t.Helper()
-	return objects(t, devicePlugin, gpu.DefaultDevicePluginVersion, "nvidia-device-plugin", gpu.DevicePluginValues(pools.With(pool.Plugin)))
+	return objects(t, devicePlugin, gpu.DefaultDevicePluginVersion, "nvidia-device-plugin",
+		gpu.DevicePluginValues(pools.With(pool.Plugin)))
 }
 
 func dra(t *testing.T) []map[string]any {
 	t.Helper()
-	return objects(t, draDriver, gpu.DefaultDRADriverVersion, "dra-driver-nvidia-gpu", gpu.DRADriverValues(pools.With(pool.DRA)))
+	return objects(t, draDriver, gpu.DefaultDRADriverVersion, "dra-driver-nvidia-gpu",
+		gpu.DRADriverValues(pools.With(pool.DRA)))
 }
 
 // node of a pool, as the kubelet registers it.
 func node(name string, taints []pool.Taint) *corev1.Node {
-	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{pool.PoolLabel: name, "kubernetes.io/os": "linux"}}}
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{
+		pool.PoolLabel:     name,
+		"kubernetes.io/os": "linux",
+	}}}
 	for _, t := range taints {
-		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{
+			Key:    t.Key,
+			Value:  t.Value,
+			Effect: corev1.TaintEffect(t.Effect),
+		})
 	}
 	return n
 }
@@ -156,7 +169,12 @@ func lands(t *testing.T, pod corev1.PodSpec, n *corev1.Node) bool {
 			continue
 		}
 		fits = fits && slices.ContainsFunc(pod.Tolerations, func(tol corev1.Toleration) bool {
-			return pool.Toleration{Key: tol.Key, Operator: string(tol.Operator), Value: tol.Value, Effect: pool.Effect(tol.Effect)}.
+			return pool.Toleration{
+				Key:      tol.Key,
+				Operator: string(tol.Operator),
+				Value:    tol.Value,
+				Effect:   pool.Effect(tol.Effect),
+			}.
 				Tolerates(pool.Taint{Key: taint.Key, Value: taint.Value, Effect: pool.Effect(taint.Effect)})
 		})
 	}
@@ -231,7 +249,8 @@ func TestAgentsRunAsNodeAgents(t *testing.T) {
 	}
 }
 
-// The component takes this field away, because the chart has no value for it. When the chart stops setting it, that code can go.
+// The component takes this field away, because the chart has no value for it. When the chart stops setting it, that
+// code can go.
 func TestChartStillOffersAnExtendedResource(t *testing.T) {
 	var class resourcev1.DeviceClass
 	decode(t, dra(t), "DeviceClass", "gpu.nvidia.com", &class)

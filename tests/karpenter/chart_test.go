@@ -15,7 +15,11 @@ import (
 
 const chartVersion = "1.15.0"
 
-var systemTaints = []pool.Taint{{Key: "CriticalAddonsOnly", Value: "true", Effect: pool.NoSchedule}, {Key: "headroom/system", Effect: pool.NoExecute}}
+var systemTaints = []pool.Taint{{
+	Key:    "CriticalAddonsOnly",
+	Value:  "true",
+	Effect: pool.NoSchedule,
+}, {Key: "headroom/system", Effect: pool.NoExecute}}
 
 func settings() karpenter.Settings {
 	return karpenter.Settings{Region: "us-west-2", SystemPool: "system", SystemNodes: 2, SystemTaints: systemTaints}
@@ -46,7 +50,10 @@ func deployment(t *testing.T, s karpenter.Settings, w karpenter.Wiring) (corev1.
 func TestControllerIsToldItsClusterQueueAndRegion(t *testing.T) {
 	_, _, env := deployment(t, settings(), wiring())
 	for name, want := range map[string]string{
-		"CLUSTER_NAME": "gpu-west", "CLUSTER_ENDPOINT": "https://x.eks.amazonaws.com", "INTERRUPTION_QUEUE": "queue-1a2b", "AWS_REGION": "us-west-2",
+		"CLUSTER_NAME":       "gpu-west",
+		"CLUSTER_ENDPOINT":   "https://x.eks.amazonaws.com",
+		"INTERRUPTION_QUEUE": "queue-1a2b",
+		"AWS_REGION":         "us-west-2",
 	} {
 		if env[name] != want {
 			t.Errorf("field faults BR-28, BR-29, BR-78: %s is %q, want %q", name, env[name], want)
@@ -82,12 +89,18 @@ func TestServiceAccountCarriesTheRoleThatTrustsIt(t *testing.T) {
 
 func TestControllerRunsOnTheSystemPoolAndNowhereElse(t *testing.T) {
 	pod, _, _ := deployment(t, settings(), wiring())
-	if diff := cmp.Diff(map[string]string{"headroom/pool": "system", "kubernetes.io/os": "linux"}, pod.NodeSelector); diff != "" {
+	if diff := cmp.Diff(map[string]string{"headroom/pool": "system", "kubernetes.io/os": "linux"},
+		pod.NodeSelector); diff != "" {
 		t.Errorf("field fault BR-56:\n%s", diff)
 	}
 	for _, taint := range systemTaints {
 		tolerated := slices.ContainsFunc(pod.Tolerations, func(tol corev1.Toleration) bool {
-			return pool.Toleration{Key: tol.Key, Operator: string(tol.Operator), Value: tol.Value, Effect: pool.Effect(tol.Effect)}.Tolerates(taint)
+			return pool.Toleration{
+				Key:      tol.Key,
+				Operator: string(tol.Operator),
+				Value:    tol.Value,
+				Effect:   pool.Effect(tol.Effect),
+			}.Tolerates(taint)
 		})
 		if !tolerated {
 			t.Errorf("field fault BR-56: %s is not tolerated by %v", taint, pod.Tolerations)

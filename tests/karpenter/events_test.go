@@ -15,8 +15,9 @@ import (
 	ours "github.com/headroom-eks/headroom/components/interruption"
 )
 
-// delivered tells which rules would send an event to the queue. It knows the part of EventBridge's patterns that the rules use: exact
-// values of fields at the top. https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-patterns.html
+// delivered tells which rules would send an event to the queue. It knows the part of EventBridge's patterns that the
+// rules use: exact values of fields at the top.
+// https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-patterns.html
 func delivered(t *testing.T, event map[string]any) (rules []string) {
 	t.Helper()
 	for _, r := range ours.Rules {
@@ -88,10 +89,14 @@ func TestRulesAreExactlyTheEventsThatKarpenterReads(t *testing.T) {
 // Other events of the same sources. https://docs.aws.amazon.com/eventbridge/latest/ref/events-ref-ec2.html
 func TestOtherEventsStayOutOfTheQueue(t *testing.T) {
 	for _, detailType := range []string{
-		"Capacity Block Delivered", "Capacity Block Expiration Warning", "EBS Volume Notification", "EBS Snapshot Notification", "EC2 AMI State Change",
-		"EC2 Capacity Reservation Active", "EC2 Capacity Reservation Cancelled", "EC2 Spot Instance Rebalance Recommended",
-		"EC2 Spot Instance Request Fulfillment", "EC2 Fast Launch State-change Notification", "EC2 Instance State-change Notification ",
-		"EC2 Interruptible Capacity Reservation Allocation Reclamation Completed", "EC2 Instance-terminate Lifecycle Action", "",
+		"Capacity Block Delivered", "Capacity Block Expiration Warning", "EBS Volume Notification",
+		"EBS Snapshot Notification", "EC2 AMI State Change",
+		"EC2 Capacity Reservation Active", "EC2 Capacity Reservation Cancelled", "EC2 Spot Instance Rebalance " +
+			"Recommended",
+		"EC2 Spot Instance Request Fulfillment", "EC2 Fast Launch State-change Notification",
+		"EC2 Instance State-change Notification ",
+		"EC2 Interruptible Capacity Reservation Allocation Reclamation Completed", "EC2 Instance-terminate Lifecycle " +
+			"Action", "",
 	} {
 		if rules := delivered(t, map[string]any{"source": "aws.ec2", "detail-type": detailType}); len(rules) > 0 {
 			t.Errorf("%q is delivered by %v", detailType, rules)

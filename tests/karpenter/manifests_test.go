@@ -29,8 +29,17 @@ func pools() map[string]nodepool.Spec {
 	spot := []pool.CapacityType{pool.Spot, pool.OnDemand}
 	advertised := func(change func(*nodepool.Spec)) nodepool.Spec {
 		s := nodepool.Spec{
-			Name: "gpu-l4", CapacityTypes: spot, Zones: []string{"us-west-2a", "us-west-2b"}, Taints: []pool.Taint{pool.GPUTaint},
-			Advertised: &nodepool.Advertised{InstanceTypes: []string{"g6.xlarge"}, DeviceMode: pool.Plugin, VCPUs: 4, GPUs: 1, MaxNodeCount: 4},
+			Name:          "gpu-l4",
+			CapacityTypes: spot,
+			Zones:         []string{"us-west-2a", "us-west-2b"},
+			Taints:        []pool.Taint{pool.GPUTaint},
+			Advertised: &nodepool.Advertised{
+				InstanceTypes: []string{"g6.xlarge"},
+				DeviceMode:    pool.Plugin,
+				VCPUs:         4,
+				GPUs:          1,
+				MaxNodeCount:  4,
+			},
 		}
 		change(&s)
 		return s
@@ -38,8 +47,16 @@ func pools() map[string]nodepool.Spec {
 	return map[string]nodepool.Spec{
 		"general": {Name: "general", CapacityTypes: spot, General: &nodepool.General{VCPUs: 1000, MemoryGiB: 4096}},
 		"general, narrow": {
-			Name: "general", CapacityTypes: spot, Architecture: "arm64",
-			General: &nodepool.General{VCPUs: 8, MemoryGiB: 32, Categories: []string{"m"}, Families: []string{"m7g", "m8g"}, MinGeneration: 7},
+			Name:          "general",
+			CapacityTypes: spot,
+			Architecture:  "arm64",
+			General: &nodepool.General{
+				VCPUs:         8,
+				MemoryGiB:     32,
+				Categories:    []string{"m"},
+				Families:      []string{"m7g", "m8g"},
+				MinGeneration: 7,
+			},
 		},
 		"plugin": advertised(func(*nodepool.Spec) {}),
 		"dra":    advertised(func(s *nodepool.Spec) { s.Advertised.DeviceMode = pool.DRA }),
@@ -50,22 +67,41 @@ func pools() map[string]nodepool.Spec {
 			s.Advertised.Static, s.Advertised.NodeCount, s.Advertised.MaxNodeCount = true, 0, 3
 		}),
 		"everything set": advertised(func(s *nodepool.Spec) {
-			s.Advertised.InstanceTypes, s.Advertised.VCPUs, s.Advertised.GPUs = []string{"g6.12xlarge", "g6e.12xlarge"}, 48, 4
+			s.Advertised.InstanceTypes, s.Advertised.VCPUs, s.Advertised.GPUs = []string{"g6.12xlarge", "g6e.12xlarge"},
+				48, 4
 			s.CapacityTypes = pool.CapacityTypes
 			s.Labels = map[string]string{"team": "inference", "example.com/tier": "a"}
-			s.StartupTaints = []pool.Taint{{Key: "node.cilium.io/agent-not-ready", Value: "true", Effect: pool.NoExecute}}
-			s.Weight, s.ExpireAfter, s.TerminationGracePeriod = 50, "720h", "1h30m"
-			s.Disruption = nodepool.Disruption{ConsolidationPolicy: "Balanced", ConsolidateAfter: "Never", Budgets: []nodepool.Budget{
-				{Nodes: "1"}, {Nodes: "0", Schedule: "0 8 * * mon-fri", Duration: "10h", Reasons: []string{"Underutilized", "Drifted"}},
-				{Nodes: "10%", Schedule: "@daily", Duration: "1h30m", Reasons: []string{"Empty", "Unhealthy"}},
+			s.StartupTaints = []pool.Taint{{
+				Key:    "node.cilium.io/agent-not-ready",
+				Value:  "true",
+				Effect: pool.NoExecute,
 			}}
+			s.Weight, s.ExpireAfter, s.TerminationGracePeriod = 50, "720h", "1h30m"
+			s.Disruption = nodepool.Disruption{
+				ConsolidationPolicy: "Balanced",
+				ConsolidateAfter:    "Never",
+				Budgets: []nodepool.Budget{
+					{Nodes: "1"}, {
+						Nodes:    "0",
+						Schedule: "0 8 * * mon-fri",
+						Duration: "10h",
+						Reasons:  []string{"Underutilized", "Drifted"},
+					},
+					{Nodes: "10%", Schedule: "@daily", Duration: "1h30m", Reasons: []string{"Empty", "Unhealthy"}},
+				},
+			}
 		}),
 	}
 }
 
 func classes() map[string]nodepool.Manifest {
 	cfsQuota := false
-	byRole := nodepool.Wiring{Cluster: "gpu-west", SubnetIDs: []string{"subnet-0a", "subnet-0b"}, SecurityGroupIDs: []string{"sg-0a"}, Role: "node-role-1"}
+	byRole := nodepool.Wiring{
+		Cluster:          "gpu-west",
+		SubnetIDs:        []string{"subnet-0a", "subnet-0b"},
+		SecurityGroupIDs: []string{"sg-0a"},
+		Role:             "node-role-1",
+	}
 	byProfile := byRole
 	byProfile.Role, byProfile.InstanceProfile = "", "node-profile-1"
 	out := map[string]nodepool.Manifest{}
@@ -79,11 +115,17 @@ func classes() map[string]nodepool.Manifest {
 			AMIAlias: "al2023@v20260911", RootVolumeGiB: 16384, RootVolumeKMSKeyID: "alias/nodes", LocalNVMe: true,
 			Tags: map[string]string{"team": "ml", "cost-centre": "42"}, CapacityReservationIDs: []string{"cr-0a1b"},
 			Kubelet: nodepool.Kubelet{
-				MaxPods: 58, PodsPerCore: 10, SystemReserved: map[string]string{"cpu": "100m", "memory": "200Mi"},
-				KubeReserved: map[string]string{"ephemeral-storage": "1Gi", "pid": "100"}, EvictionHard: map[string]string{"memory.available": "5%"},
-				EvictionSoft:                map[string]string{"nodefs.available": "10%", "imagefs.inodesFree": "500Mi"},
+				MaxPods:        58,
+				PodsPerCore:    10,
+				SystemReserved: map[string]string{"cpu": "100m", "memory": "200Mi"},
+				KubeReserved:   map[string]string{"ephemeral-storage": "1Gi", "pid": "100"},
+				EvictionHard:   map[string]string{"memory.available": "5%"},
+				EvictionSoft: map[string]string{"nodefs.available": "10%",
+					"imagefs.inodesFree": "500Mi"},
 				EvictionSoftGracePeriod:     map[string]string{"nodefs.available": "1m30s", "imagefs.inodesFree": "2m"},
-				ImageGCHighThresholdPercent: 80, ImageGCLowThresholdPercent: 60, CPUCFSQuota: &cfsQuota,
+				ImageGCHighThresholdPercent: 80,
+				ImageGCLowThresholdPercent:  60,
+				CPUCFSQuota:                 &cfsQuota,
 			},
 		}, byRole},
 	} {
@@ -99,7 +141,8 @@ func classes() map[string]nodepool.Manifest {
 	return out
 }
 
-// strict decodes a manifest, through the YAML that GitOps would apply, into Karpenter's own type; an unknown field is an error.
+// strict decodes a manifest, through the YAML that GitOps would apply, into Karpenter's own type; an unknown field is
+// an error.
 func strict(t *testing.T, m nodepool.Manifest, into any) map[string]any {
 	t.Helper()
 	text, err := m.YAML()
@@ -146,7 +189,8 @@ func definitionOf(t *testing.T, name string) definition {
 			continue
 		}
 		var internal apiextensions.JSONSchemaProps
-		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, &internal, nil); err != nil {
+		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
+			crd.Spec.Versions[0].Schema.OpenAPIV3Schema, &internal, nil); err != nil {
 			t.Fatal(err)
 		}
 		schema, err := structural.NewStructural(&internal)
@@ -163,10 +207,12 @@ func definitionOf(t *testing.T, name string) definition {
 	return definition{}
 }
 
-// admit does what an API server does with a new object: it defaults, finds unknown fields, and holds it against schema and rules.
+// admit does what an API server does with a new object: it defaults, finds unknown fields, and holds it against schema
+// and rules.
 func (d definition) admit(object map[string]any) error {
 	defaulting.Default(object, d.schema)
-	if unknown := pruning.PruneWithOptions(object, d.schema, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}); len(unknown) > 0 {
+	if unknown := pruning.PruneWithOptions(object, d.schema, true,
+		structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}); len(unknown) > 0 {
 		return fmt.Errorf("unknown fields %v", unknown)
 	}
 	errs := validation.ValidateCustomResource(nil, object, d.openAPI)
@@ -229,9 +275,13 @@ func TestTheDefinitionsRefuseWhatIsWrong(t *testing.T) {
 		change func(spec map[string]any)
 		want   string
 	}{
-		"resource limit of a static pool": {func(s map[string]any) { s["replicas"] = int64(1) }, "only 'limits.nodes' is supported"},
-		"limits of the old API":           {func(s map[string]any) { s["limits"] = map[string]any{"resources": map[string]any{"cpu": "1"}} }, "limits.resources"},
-		"unknown field":                   {func(s map[string]any) { s["ttlSecondsAfterEmpty"] = int64(30) }, "ttlSecondsAfterEmpty"},
+		"resource limit of a static pool": {func(s map[string]any) { s["replicas"] = int64(1) },
+			"only 'limits.nodes' is supported"},
+		"limits of the old API": {func(
+			s map[string]any) {
+			s["limits"] = map[string]any{"resources": map[string]any{"cpu": "1"}}
+		}, "limits.resources"},
+		"unknown field": {func(s map[string]any) { s["ttlSecondsAfterEmpty"] = int64(30) }, "ttlSecondsAfterEmpty"},
 		"schedule without duration": {func(s map[string]any) {
 			s["disruption"].(map[string]any)["budgets"] = []any{map[string]any{"nodes": "1", "schedule": "@daily"}}
 		}, "must be set with 'duration'"},

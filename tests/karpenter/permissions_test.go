@@ -49,7 +49,8 @@ func (p place) arn(service, resource string) string {
 	if service == "iam" {
 		region = ""
 	}
-	if strings.HasPrefix(resource, "image/") || strings.HasPrefix(resource, "snapshot/") || strings.HasPrefix(resource, "parameter/aws/") {
+	if strings.HasPrefix(resource, "image/") || strings.HasPrefix(resource, "snapshot/") ||
+		strings.HasPrefix(resource, "parameter/aws/") {
 		owner = ""
 	}
 	return fmt.Sprintf("arn:%s:%s:%s:%s:%s", p.partition, service, region, owner, resource)
@@ -58,7 +59,12 @@ func (p place) arn(service, resource string) string {
 func (p place) documents(t *testing.T, n names) (documents []iampolicy.Document) {
 	t.Helper()
 	planned, err := karpenter.Policies(chartVersion, karpenter.Facts{
-		Partition: p.partition, Region: p.region, AccountID: p.account, Cluster: n.cluster, NodeRoleArn: n.nodeRoleArn, QueueArn: n.queueArn,
+		Partition:   p.partition,
+		Region:      p.region,
+		AccountID:   p.account,
+		Cluster:     n.cluster,
+		NodeRoleArn: n.nodeRoleArn,
+		QueueArn:    n.queueArn,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +117,10 @@ func (p place) calls(t *testing.T, n names) map[string][]iameval.Request {
 	cluster := n.cluster
 	var class awsv1.EC2NodeClass
 	strict(t, classes()["everything set"], &class)
-	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "gpu-l4-x", Labels: map[string]string{karpv1.NodePoolLabelKey: "gpu-l4"}}}
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{
+		Name:   "gpu-l4-x",
+		Labels: map[string]string{karpv1.NodePoolLabelKey: "gpu-l4"},
+	}}
 	tags, err := utils.GetTags(&class, claim, cluster)
 	if err != nil {
 		t.Fatal(err)
@@ -138,17 +147,23 @@ func (p place) calls(t *testing.T, n names) map[string][]iameval.Request {
 				}
 			}
 		}
-		add("CreateLaunchTemplate", sending(p.request("ec2:CreateLaunchTemplate", template), launch[ec2types.ResourceTypeLaunchTemplate]))
+		add("CreateLaunchTemplate", sending(p.request("ec2:CreateLaunchTemplate", template),
+			launch[ec2types.ResourceTypeLaunchTemplate]))
 		for kind, sent := range launch {
 			by := "CreateFleet"
 			if kind == ec2types.ResourceTypeLaunchTemplate {
 				by = "CreateLaunchTemplate"
 			}
-			add("CreateTags", sending(p.request("ec2:CreateTags", p.arn("ec2", string(kind)+"/x"), "ec2:CreateAction", by), sent))
+			add("CreateTags", sending(p.request("ec2:CreateTags", p.arn("ec2", string(kind)+"/x"), "ec2:CreateAction",
+				by), sent))
 		}
 	}
 	// The tags of a node that has joined, put on afterwards and without CreateAction.
-	late := map[string]string{awsv1.NameTagKey: "ip-10-0-0-1", awsv1.NodeClaimTagKey: claim.Name, awsv1.EKSClusterNameTagKey: cluster}
+	late := map[string]string{
+		awsv1.NameTagKey:           "ip-10-0-0-1",
+		awsv1.NodeClaimTagKey:      claim.Name,
+		awsv1.EKSClusterNameTagKey: cluster,
+	}
 	add("CreateTags", sending(having(p.request("ec2:CreateTags", instanceArn), tags), late))
 	delete(late, awsv1.EKSClusterNameTagKey)
 	add("CreateTags", sending(having(p.request("ec2:CreateTags", instanceArn), tags), late))
@@ -160,7 +175,8 @@ func (p place) calls(t *testing.T, n names) map[string][]iameval.Request {
 	// Instance profiles and the role in them.
 	add("CreateInstanceProfile", sending(p.request("iam:CreateInstanceProfile", profile), profileTags))
 	add("TagInstanceProfile", having(sending(p.request("iam:TagInstanceProfile", profile), profileTags), profileTags))
-	for _, action := range []string{"AddRoleToInstanceProfile", "RemoveRoleFromInstanceProfile", "DeleteInstanceProfile"} {
+	for _, action := range []string{"AddRoleToInstanceProfile", "RemoveRoleFromInstanceProfile",
+		"DeleteInstanceProfile"} {
 		add(action, having(p.request("iam:"+action, profile), profileTags))
 	}
 	add("GetInstanceProfile", p.request("iam:GetInstanceProfile", profile))
@@ -170,7 +186,8 @@ func (p place) calls(t *testing.T, n names) map[string][]iameval.Request {
 		add(action, p.request("sqs:"+action, n.queueArn))
 	}
 	add("DescribeCluster", p.request("eks:DescribeCluster", clusterArn))
-	add("GetManagedResource", p.request("arc-zonal-shift:GetManagedResource", clusterArn, "arc-zonal-shift:ResourceIdentifier", clusterArn))
+	add("GetManagedResource", p.request("arc-zonal-shift:GetManagedResource", clusterArn,
+		"arc-zonal-shift:ResourceIdentifier", clusterArn))
 	return out
 }
 
@@ -178,8 +195,11 @@ func (p place) calls(t *testing.T, n names) map[string][]iameval.Request {
 func (p place) shared() map[string][]iameval.Request {
 	out := map[string][]iameval.Request{
 		"ListInstanceProfiles": {p.request("iam:ListInstanceProfiles", p.arn("iam", "instance-profile/karpenter/"))},
-		"GetProducts":          {p.request("pricing:GetProducts", "*", "aws:RequestedRegion", "us-east-1")}, // pricing is not in every region
-		"GetParameter":         {p.request("ssm:GetParameter", p.arn("ssm", "parameter/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/nvidia/v20260911/image_id"))},
+		// pricing is not in every region
+		"GetProducts": {p.request("pricing:GetProducts", "*", "aws:RequestedRegion", "us-east-1")},
+		"GetParameter": {p.request("ssm:GetParameter",
+			p.arn("ssm",
+				"parameter/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/nvidia/v20260911/image_id"))},
 	}
 	for name := range methods(reflect.TypeFor[sdk.EC2API]()) {
 		if strings.HasPrefix(name, "Describe") {
@@ -204,7 +224,8 @@ func (p place) foreign(t *testing.T, n names) (out []iameval.Request) {
 }
 
 // launchTags are the tags that each resource is made with, by Karpenter's own builders of requests.
-func (p place) launchTags(t *testing.T, capacityType string, tags map[string]string) map[ec2types.ResourceType]map[string]string {
+func (p place) launchTags(t *testing.T, capacityType string,
+	tags map[string]string) map[ec2types.ResourceType]map[string]string {
 	t.Helper()
 	out := map[ec2types.ResourceType]map[string]string{}
 	put := func(kind ec2types.ResourceType, list []ec2types.Tag) {
@@ -264,8 +285,8 @@ func TestEveryCallOfKarpenterIsAllowed(t *testing.T) {
 }
 
 func TestEveryCallForAnotherClusterIsDenied(t *testing.T) {
-	// The other name begins with ours: a scope by prefix would let it through. What carries no tag of a cluster is left out, and so is
-	// reading instance profiles.
+	// The other name begins with ours: a scope by prefix would let it through. What carries no tag of a cluster is left
+	// out, and so is reading instance profiles.
 	for _, p := range places {
 		t.Run(p.partition, func(t *testing.T) {
 			decide(t, p.documents(t, p.names("gpu-west")), p.foreign(t, p.names("gpu-west-2")), false)
@@ -282,7 +303,8 @@ func TestNoCallOfKarpentersClientsIsForgotten(t *testing.T) {
 		"GetRole": "only its tests' fake answers it", "SendMessage": "only its own load tests send",
 	}
 	for _, api := range []reflect.Type{
-		reflect.TypeFor[sdk.EC2API](), reflect.TypeFor[sdk.IAMAPI](), reflect.TypeFor[sdk.EKSAPI](), reflect.TypeFor[sdk.PricingAPI](),
+		reflect.TypeFor[sdk.EC2API](), reflect.TypeFor[sdk.IAMAPI](), reflect.TypeFor[sdk.EKSAPI](),
+		reflect.TypeFor[sdk.PricingAPI](),
 		reflect.TypeFor[sdk.SSMAPI](), reflect.TypeFor[sdk.SQSAPI](), reflect.TypeFor[sdk.ARCZonalShiftAPI](),
 	} {
 		for name := range methods(api) {
@@ -302,39 +324,54 @@ func TestWhatKarpenterHasNoBusinessWithIsDenied(t *testing.T) {
 	profile := maps.Clone(owned)
 	profile["topology.kubernetes.io/region"], profile["karpenter.k8s.aws/ec2nodeclass"] = "us-east-1", "gpu-l4"
 	forged := maps.Clone(pool)
-	forged["eks:eks-cluster-name"], forged["karpenter.k8s.aws/ec2nodeclass"], forged["topology.kubernetes.io/region"] = "other", "gpu-l4", p.region
+	forged["eks:eks-cluster-name"], forged["karpenter.k8s.aws/ec2nodeclass"],
+		forged["topology.kubernetes.io/region"] = "other", "gpu-l4", p.region
 	instanceArn := p.arn("ec2", "instance/i-1")
 	role := p.arn("iam", "role/gpu-west-node")
 	elsewhere := place{p.partition, "us-east-1", p.account, p.dnsSuffix}
 
 	for name, r := range map[string]iameval.Request{
-		"a node of a managed group":            having(p.request("ec2:TerminateInstances", instanceArn), owned),
-		"an instance without tags":             p.request("ec2:TerminateInstances", instanceArn),
-		"a launch without tags":                p.request("ec2:RunInstances", instanceArn),
-		"a launch from another's template":     having(p.request("ec2:RunInstances", p.arn("ec2", "launch-template/lt-9")), owned),
-		"a launch in another region":           sending(elsewhere.request("ec2:RunInstances", elsewhere.arn("ec2", "instance/i-1")), pool),
-		"a launch in another cluster's name":   sending(p.request("ec2:RunInstances", instanceArn), forged),
-		"tags in another cluster's name":       sending(p.request("ec2:CreateTags", instanceArn, "ec2:CreateAction", "RunInstances"), forged),
-		"a profile in another cluster's name":  sending(p.request("iam:CreateInstanceProfile", p.arn("iam", "instance-profile/x")), forged),
-		"a launch for no pool":                 sending(p.request("ec2:RunInstances", instanceArn), owned),
-		"tags by another action":               sending(p.request("ec2:CreateTags", instanceArn, "ec2:CreateAction", "CreateVolume"), pool),
-		"tags of its own choice later":         sending(having(p.request("ec2:CreateTags", instanceArn), pool), map[string]string{"owner": "me"}),
-		"taking over another's instance":       sending(p.request("ec2:CreateTags", instanceArn), pool),
-		"renaming the cluster of an instance":  sending(having(p.request("ec2:CreateTags", instanceArn), pool), map[string]string{"eks:eks-cluster-name": "other"}),
-		"passing another role":                 p.request("iam:PassRole", p.arn("iam", "role/admin"), "iam:PassedToService", "ec2.amazonaws.com"),
-		"passing the role to another service":  p.request("iam:PassRole", role, "iam:PassedToService", "lambda.amazonaws.com"),
-		"a profile of another region":          having(p.request("iam:DeleteInstanceProfile", p.arn("iam", "instance-profile/x")), profile),
-		"a role into a profile without tags":   p.request("iam:AddRoleToInstanceProfile", p.arn("iam", "instance-profile/admin")),
-		"making a profile for another region":  sending(p.request("iam:CreateInstanceProfile", p.arn("iam", "instance-profile/x")), profile),
-		"reading in another region":            elsewhere.request("ec2:DescribeInstances", "*"),
-		"reading the account's own parameters": p.request("ssm:GetParameter", "arn:aws:ssm:us-west-2:123456789012:parameter/secrets/db"),
-		"sending to the queue":                 p.request("sqs:SendMessage", p.arn("sqs", "gpu-west-queue")),
-		"emptying the queue":                   p.request("sqs:PurgeQueue", p.arn("sqs", "gpu-west-queue")),
-		"another queue":                        p.request("sqs:ReceiveMessage", p.arn("sqs", "gpu-west-queue-2")),
-		"making roles":                         p.request("iam:CreateRole", p.arn("iam", "role/x")),
-		"the Spot role, field fault BR-41":     p.request("iam:CreateServiceLinkedRole", p.arn("iam", "role/aws-service-role/spot.amazonaws.com/"+karpenter.SpotRoleName)),
-		"stopping instances":                   having(p.request("ec2:StopInstances", instanceArn), pool),
-		"changing the cluster":                 p.request("eks:UpdateClusterConfig", p.arn("eks", "cluster/gpu-west")),
+		"a node of a managed group": having(p.request("ec2:TerminateInstances", instanceArn), owned),
+		"an instance without tags":  p.request("ec2:TerminateInstances", instanceArn),
+		"a launch without tags":     p.request("ec2:RunInstances", instanceArn),
+		"a launch from another's template": having(p.request("ec2:RunInstances",
+			p.arn("ec2", "launch-template/lt-9")), owned),
+		"a launch in another region": sending(elsewhere.request("ec2:RunInstances",
+			elsewhere.arn("ec2", "instance/i-1")), pool),
+		"a launch in another cluster's name": sending(p.request("ec2:RunInstances", instanceArn), forged),
+		"tags in another cluster's name": sending(p.request("ec2:CreateTags", instanceArn, "ec2:CreateAction",
+			"RunInstances"), forged),
+		"a profile in another cluster's name": sending(p.request("iam:CreateInstanceProfile",
+			p.arn("iam", "instance-profile/x")), forged),
+		"a launch for no pool": sending(p.request("ec2:RunInstances", instanceArn), owned),
+		"tags by another action": sending(p.request("ec2:CreateTags", instanceArn, "ec2:CreateAction",
+			"CreateVolume"), pool),
+		"tags of its own choice later": sending(having(p.request("ec2:CreateTags", instanceArn), pool),
+			map[string]string{"owner": "me"}),
+		"taking over another's instance": sending(p.request("ec2:CreateTags", instanceArn), pool),
+		"renaming the cluster of an instance": sending(having(p.request("ec2:CreateTags", instanceArn), pool),
+			map[string]string{"eks:eks-cluster-name": "other"}),
+		"passing another role": p.request("iam:PassRole", p.arn("iam", "role/admin"),
+			"iam:PassedToService", "ec2.amazonaws.com"),
+		"passing the role to another service": p.request("iam:PassRole", role, "iam:PassedToService",
+			"lambda.amazonaws.com"),
+		"a profile of another region": having(p.request("iam:DeleteInstanceProfile",
+			p.arn("iam", "instance-profile/x")), profile),
+		"a role into a profile without tags": p.request("iam:AddRoleToInstanceProfile",
+			p.arn("iam", "instance-profile/admin")),
+		"making a profile for another region": sending(p.request("iam:CreateInstanceProfile",
+			p.arn("iam", "instance-profile/x")), profile),
+		"reading in another region": elsewhere.request("ec2:DescribeInstances", "*"),
+		"reading the account's own parameters": p.request("ssm:GetParameter",
+			"arn:aws:ssm:us-west-2:123456789012:parameter/secrets/db"),
+		"sending to the queue": p.request("sqs:SendMessage", p.arn("sqs", "gpu-west-queue")),
+		"emptying the queue":   p.request("sqs:PurgeQueue", p.arn("sqs", "gpu-west-queue")),
+		"another queue":        p.request("sqs:ReceiveMessage", p.arn("sqs", "gpu-west-queue-2")),
+		"making roles":         p.request("iam:CreateRole", p.arn("iam", "role/x")),
+		"the Spot role, field fault BR-41": p.request("iam:CreateServiceLinkedRole",
+			p.arn("iam", "role/aws-service-role/spot.amazonaws.com/"+karpenter.SpotRoleName)),
+		"stopping instances":   having(p.request("ec2:StopInstances", instanceArn), pool),
+		"changing the cluster": p.request("eks:UpdateClusterConfig", p.arn("eks", "cluster/gpu-west")),
 	} {
 		t.Run(name, func(t *testing.T) { decide(t, documents, []iameval.Request{r}, false) })
 	}
@@ -344,13 +381,18 @@ func TestWhatKarpenterHasNoBusinessWithIsDenied(t *testing.T) {
 func TestNoQueueNoPermission(t *testing.T) {
 	p := places[0]
 	planned, err := karpenter.Policies(chartVersion, karpenter.Facts{
-		Partition: p.partition, Region: p.region, AccountID: p.account, Cluster: "gpu-west", NodeRoleArn: p.arn("iam", "role/n"),
+		Partition:   p.partition,
+		Region:      p.region,
+		AccountID:   p.account,
+		Cluster:     "gpu-west",
+		NodeRoleArn: p.arn("iam", "role/n"),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, action := range []string{"GetQueueUrl", "ReceiveMessage", "DeleteMessage"} {
-		decide(t, slices.Collect(maps.Values(planned)), []iameval.Request{p.request("sqs:"+action, p.arn("sqs", "gpu-west-queue"))}, false)
+		decide(t, slices.Collect(maps.Values(planned)),
+			[]iameval.Request{p.request("sqs:"+action, p.arn("sqs", "gpu-west-queue"))}, false)
 	}
 }
 

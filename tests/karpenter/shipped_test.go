@@ -17,7 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// registered is a resource of a golden graph: what the program registers for a shipped environment, kept true by the tests of infra.
+// registered is a resource of a golden graph: what the program registers for a shipped environment, kept true by the
+// tests of infra.
 type registered struct {
 	Type, Name string
 	Inputs     map[string]any
@@ -118,7 +119,8 @@ func TestManifestsOfShippedEnvironmentsAreKarpentersOwn(t *testing.T) {
 				t.Errorf("%s: %s: %v", environment, r.Name, err)
 			}
 			if !classNames[got.Spec.Template.Spec.NodeClassRef.Name] {
-				t.Errorf("%s: %s refers to node class %s, which is not there", environment, r.Name, got.Spec.Template.Spec.NodeClassRef.Name)
+				t.Errorf("%s: %s refers to node class %s, which is not there", environment, r.Name,
+					got.Spec.Template.Spec.NodeClassRef.Name)
 			}
 		}
 	}
@@ -169,7 +171,8 @@ func TestControllersOfShippedEnvironmentsMayDoTheirWorkAndNoMore(t *testing.T) {
 			}
 			documents = append(documents, d)
 		}
-		values := named(t, resources, "kubernetes:helm.sh/v4:Chart", "karpenter-chart").Inputs["values"].(map[string]any)
+		values := named(t, resources, "kubernetes:helm.sh/v4:Chart",
+			"karpenter-chart").Inputs["values"].(map[string]any)
 		entry := named(t, resources, "aws:eks/accessEntry:AccessEntry", "karpenter-nodes-entry")
 		target := named(t, resources, "aws:cloudwatch/eventTarget:EventTarget", "interruption-rebalance")
 		p := place{"aws", "us-west-2", "123456789012", "amazonaws.com"} // the simulated account

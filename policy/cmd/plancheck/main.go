@@ -1,5 +1,5 @@
-// Command plancheck reads the event log of a preview and refuses what no policy can see: policies are shown what a resource will be,
-// never what it was or that it is replaced.
+// Command plancheck reads the event log of a preview and refuses what no policy can see: policies are shown what a
+// resource will be, never what it was or that it is replaced.
 //
 // Write the log with PULUMI_DEBUG_COMMANDS=true pulumi preview --event-log preview.json; then
 //

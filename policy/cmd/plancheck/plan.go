@@ -104,13 +104,15 @@ var keep = map[string]string{
 	"kubernetes:karpenter.sh/v1:NodePool": "its nodes are drained, whatever runs on them",
 }
 
-// Refusals says which steps must not happen unnoticed. A replacement comes in several steps; each resource is named once.
+// Refusals says which steps must not happen unnoticed. A replacement comes in several steps; each resource is named
+// once.
 func Refusals(plan Plan, allowed []string) (refused []string) {
 	named := map[string]bool{}
 	refuse := func(s Step, format string, args ...any) {
 		if !named[s.URN] && !slices.Contains(allowed, s.URN) {
 			named[s.URN] = true
-			refused = append(refused, fmt.Sprintf("%s: %s; if it is meant, pass -allow with this URN", s.URN, fmt.Sprintf(format, args...)))
+			refused = append(refused, fmt.Sprintf("%s: %s; if it is meant, pass -allow with this URN", s.URN,
+				fmt.Sprintf(format, args...)))
 		}
 	}
 	for _, s := range plan.Steps {
@@ -118,11 +120,13 @@ func Refusals(plan Plan, allowed []string) (refused []string) {
 		replaced := s.Op == "replace" || s.Op == "create-replacement" || s.Op == "delete-replaced"
 		switch {
 		case kept && replaced:
-			refuse(s, "would be replaced because of %s: %s", cmpOr(strings.Join(s.Keys, ", "), "an unnamed change"), why)
+			refuse(s, "would be replaced because of %s: %s", cmpOr(strings.Join(s.Keys, ", "), "an unnamed change"),
+				why)
 		case s.Op == "delete" && s.Type == "aws:eks/cluster:Cluster":
 			refuse(s, "would be deleted: %s", why)
 		case s.Op == "update" && s.Type == "aws:eks/nodeGroup:NodeGroup" && movesDesiredSize(s):
-			refuse(s, "scalingConfig.desiredSize would change on a group that its scaler moves (field fault BR-15): busy nodes would be drained")
+			refuse(s, "scalingConfig.desiredSize would change on a group that its scaler moves (field fault BR-15): "+
+				"busy nodes would be drained")
 		}
 	}
 	return refused
@@ -135,8 +139,8 @@ func cmpOr(text, otherwise string) string {
 	return text
 }
 
-// movesDesiredSize tells whether an update touches the desired size of a group with room to scale. Providers may only name
-// scalingConfig as changed; then the inputs decide.
+// movesDesiredSize tells whether an update touches the desired size of a group with room to scale. Providers may only
+// name scalingConfig as changed; then the inputs decide.
 func movesDesiredSize(s Step) bool {
 	low, high, now := size(s.New, "minSize"), size(s.New, "maxSize"), size(s.New, "desiredSize")
 	if low == high && low != nil {
@@ -158,8 +162,9 @@ func size(state *StepState, key string) any {
 	return scaling[key]
 }
 
-// Surprises are resources that the update had and the preview did not, or the other way round: made inside a callback, they escape the
-// preview and every policy on it (field fault BR-92). What charts render is left out: before the cluster exists, previews cannot know it.
+// Surprises are resources that the update had and the preview did not, or the other way round: made inside a callback,
+// they escape the preview and every policy on it (field fault BR-92). What charts render is left out: before the
+// cluster exists, previews cannot know it.
 func Surprises(preview, update Plan) (out []string) {
 	planned, done := urns(preview), urns(update)
 	for _, urn := range done {

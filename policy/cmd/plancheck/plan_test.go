@@ -17,7 +17,9 @@ func logOf(t *testing.T, events ...string) Plan {
 }
 
 func step(op, typ, name, rest string) string {
-	return fmt.Sprintf(`{"resourcePreEvent":{"metadata":{"op":%q,"urn":"urn:pulumi:dev::headroom::%s::%s","type":%q%s}}}`, op, typ, name, typ, rest)
+	return fmt.Sprintf(
+		`{"resourcePreEvent":{"metadata":{"op":%q,"urn":"urn:pulumi:dev::headroom::%s::%s","type":%q%s}}}`, op, typ,
+		name, typ, rest)
 }
 
 const nodeGroup = "aws:eks/nodeGroup:NodeGroup"
@@ -30,25 +32,37 @@ func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		step, says string
 	}{
-		"field fault BR-83: the cluster is replaced":  {step("create-replacement", "aws:eks/cluster:Cluster", "c", `,"keys":["computeConfig"]`), "replaced because of computeConfig"},
-		"the cluster is deleted":                      {step("delete", "aws:eks/cluster:Cluster", "c", ""), "would be deleted"},
-		"the cluster is updated":                      {step("update", "aws:eks/cluster:Cluster", "c", ""), ""},
-		"field fault BR-89: the provider is replaced": {step("replace", "pulumi:providers:kubernetes", "k", ""), "every object in the cluster"},
-		"field fault BR-89: a NodePool is replaced":   {step("delete-replaced", "kubernetes:karpenter.sh/v1:NodePool", "p", ""), "drained"},
-		"a NodePool is removed from config":           {step("delete", "kubernetes:karpenter.sh/v1:NodePool", "p", ""), ""},
-		"something else is replaced":                  {step("replace", "aws:ec2/launchTemplate:LaunchTemplate", "l", ""), ""},
+		"field fault BR-83: the cluster is replaced": {step("create-replacement", "aws:eks/cluster:Cluster", "c",
+			`,"keys":["computeConfig"]`), "replaced because of computeConfig"},
+		"the cluster is deleted": {step("delete", "aws:eks/cluster:Cluster", "c", ""),
+			"would be deleted"},
+		"the cluster is updated": {step("update", "aws:eks/cluster:Cluster", "c", ""), ""},
+		"field fault BR-89: the provider is replaced": {step("replace", "pulumi:providers:kubernetes", "k", ""),
+			"every object in the cluster"},
+		"field fault BR-89: a NodePool is replaced": {step("delete-replaced", "kubernetes:karpenter.sh/v1:NodePool",
+			"p", ""), "drained"},
+		"a NodePool is removed from config": {step("delete", "kubernetes:karpenter.sh/v1:NodePool", "p", ""), ""},
+		"something else is replaced":        {step("replace", "aws:ec2/launchTemplate:LaunchTemplate", "l", ""), ""},
 		"field fault BR-15: desired size of a scaled group, named in the diff": {
-			step("update", nodeGroup, "g", `,"diffs":["scalingConfig"],"detailedDiff":{"scalingConfig.desiredSize":{"kind":"update"}},"new":`+scaling(3, 3, 20)), "BR-15"},
+			step("update", nodeGroup, "g",
+				`,"diffs":["scalingConfig"],"detailedDiff":{"scalingConfig.desiredSize":{"kind":"update"}},"new":`+
+					scaling(3, 3, 20)), "BR-15"},
 		"field fault BR-15: desired size of a scaled group, named by the provider as a whole": {
-			step("update", nodeGroup, "g", `,"diffs":["scalingConfig"],"detailedDiff":null,"old":`+scaling(3, 12, 20)+`,"new":`+scaling(3, 3, 20)), "BR-15"},
+			step("update", nodeGroup, "g", `,"diffs":["scalingConfig"],"detailedDiff":null,"old":`+scaling(3, 12, 20)+
+				`,"new":`+scaling(3, 3, 20)), "BR-15"},
 		"maximum of a scaled group": {
-			step("update", nodeGroup, "g", `,"diffs":["scalingConfig"],"detailedDiff":{"scalingConfig.maxSize":{"kind":"update"}},"new":`+scaling(3, 3, 30)), ""},
+			step("update", nodeGroup, "g",
+				`,"diffs":["scalingConfig"],"detailedDiff":{"scalingConfig.maxSize":{"kind":"update"}},"new":`+
+					scaling(3, 3, 30)), ""},
 		"size of a fixed group": {
-			step("update", nodeGroup, "g", `,"diffs":["scalingConfig"],"detailedDiff":{"scalingConfig.desiredSize":{"kind":"update"}},"new":`+scaling(3, 3, 3)), ""},
+			step("update", nodeGroup, "g",
+				`,"diffs":["scalingConfig"],"detailedDiff":{"scalingConfig.desiredSize":{"kind":"update"}},"new":`+
+					scaling(3, 3, 3)), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused := Refusals(logOf(t, c.step, c.step), nil)
-			if c.says == "" && len(refused) != 0 || c.says != "" && (len(refused) != 1 || !strings.Contains(refused[0], c.says)) {
+			if c.says == "" && len(refused) != 0 || c.says != "" &&
+				(len(refused) != 1 || !strings.Contains(refused[0], c.says)) {
 				t.Errorf("refused %q, want one with %q", refused, c.says)
 			}
 		})
@@ -79,16 +93,19 @@ func stackOutputs(old, after string) string {
 }
 
 func document(maximum int, boundBy string) string {
-	return fmt.Sprintf(`{"outputs":{"capacity":{"schemaVersion":1,"pools":[{"name":"gpu-l4","nodes":{"realized":1,"maximum":%d,"firm":1},"boundBy":%q}]}}}`, maximum, boundBy)
+	return fmt.Sprintf(
+		`{"outputs":{"capacity":{"schemaVersion":1,"pools":[{"name":"gpu-l4","nodes":{"realized":1,"maximum":%d,"firm":1},"boundBy":%q}]}}}`, maximum, boundBy)
 }
 
 func TestSummaryComparesCapacity(t *testing.T) {
 	for name, c := range map[string]struct{ event, want string }{
-		"changed":   {stackOutputs(document(4, "configured"), document(3, "vcpu-quota")), "| gpu-l4 | 1 | 4 → 3 | 1 | configured → vcpu-quota |"},
+		"changed": {stackOutputs(document(4, "configured"), document(3, "vcpu-quota")),
+			"| gpu-l4 | 1 | 4 → 3 | 1 | configured → vcpu-quota |"},
 		"unchanged": {stackOutputs(document(4, "configured"), document(4, "configured")), "unchanged"},
 		"new":       {stackOutputs("null", document(4, "configured")), "| gpu-l4 | → 1 | → 4 | → 1 | → configured |"},
-		"unknown":   {stackOutputs(document(4, "configured"), `{"outputs":{"capacity":"04da6b54-80e4-46f7-96ec-b56ff0331ba9"}}`), "known after the update"},
-		"none":      {`{}`, "not advertised"},
+		"unknown": {stackOutputs(document(4, "configured"),
+			`{"outputs":{"capacity":"04da6b54-80e4-46f7-96ec-b56ff0331ba9"}}`), "known after the update"},
+		"none": {`{}`, "not advertised"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Summary(logOf(t, c.event), nil); !strings.Contains(got, c.want) {
@@ -99,8 +116,11 @@ func TestSummaryComparesCapacity(t *testing.T) {
 }
 
 func TestSummaryListsFindingsOnOneLineEach(t *testing.T) {
-	plan := logOf(t, `{"policyEvent":{"policyName":"nodes-imds-v2","enforcementLevel":"mandatory","resourceUrn":"urn:pulumi:dev::h::t::name","message":"a\nb `+"`c`"+` <img>"}}`)
-	if got, want := Summary(plan, []string{"x|y"}), "- mandatory `nodes-imds-v2` on `name`: a b 'c' &lt;img>\n"; !strings.Contains(got, want) || !strings.Contains(got, `- x\|y`) {
+	plan := logOf(t,
+		`{"policyEvent":{"policyName":"nodes-imds-v2","enforcementLevel":"mandatory","resourceUrn":"urn:pulumi:dev::h::t::name","message":"a\nb `+"`c`"+` <img>"}}`)
+	if got, want := Summary(plan, []string{"x|y"}),
+		"- mandatory `nodes-imds-v2` on `name`: a b 'c' &lt;img>\n"; !strings.Contains(got, want) ||
+		!strings.Contains(got, `- x\|y`) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
 }

@@ -36,7 +36,8 @@ func Summary(plan Plan, refused []string) string {
 	if len(plan.Findings) > 0 {
 		b.WriteString("\n**Policies:**\n\n")
 		for _, f := range plan.Findings {
-			fmt.Fprintf(&b, "- %s `%s` on `%s`: %s\n", f.Level, f.Policy, f.URN[strings.LastIndex(f.URN, ":")+1:], line(f.Text))
+			fmt.Fprintf(&b, "- %s `%s` on `%s`: %s\n", f.Level, f.Policy, f.URN[strings.LastIndex(f.URN, ":")+1:],
+				line(f.Text))
 		}
 	}
 	b.WriteString("\n**Capacity:** " + capacityTable(plan.Before, plan.After))
@@ -71,7 +72,8 @@ func capacityTable(before, after json.RawMessage) string {
 		is, has := now[name]
 		row := []string{name}
 		for _, nodes := range []func(capacity.Pool) int{
-			func(p capacity.Pool) int { return p.Nodes.Realized }, func(p capacity.Pool) int { return p.Nodes.Maximum }, func(p capacity.Pool) int { return p.Nodes.Firm },
+			func(p capacity.Pool) int { return p.Nodes.Realized }, func(p capacity.Pool) int { return p.Nodes.Maximum },
+			func(p capacity.Pool) int { return p.Nodes.Firm },
 		} {
 			row = append(row, change(fmt.Sprint(nodes(was)), fmt.Sprint(nodes(is)), had, has))
 		}

@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// coldBuild builds the program with the flags of the language host in a build cache that is empty; then the same program importing helm/v3, which is
-// built on top of it, so that only what it adds is compiled. The link that both have is counted once.
+// coldBuild builds the program with the flags of the language host in a build cache that is empty; then the same
+// program importing helm/v3, which is built on top of it, so that only what it adds is compiled. The link that both
+// have is counted once.
 func coldBuild(ctx context.Context, b *bench) (string, bool, error) {
 	cache, err := b.cache("program")
 	if err != nil {
@@ -25,7 +26,8 @@ func coldBuild(ctx context.Context, b *bench) (string, bool, error) {
 	defer os.RemoveAll(cache[0][len("GOCACHE="):])
 	target := filepath.Join(b.work, "program")
 	// A file that only this build sees.
-	overlay, err := b.overlay("package main\n\nimport _ \"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/helm/v3\"\n")
+	overlay, err := b.overlay("package main\n\nimport _ " +
+		"\"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/helm/v3\"\n")
 	if err != nil {
 		return "", false, err
 	}
@@ -42,7 +44,8 @@ func coldBuild(ctx context.Context, b *bench) (string, bool, error) {
 			return "", false, err
 		}
 		fmt.Printf("  building %s\n", build.say)
-		c, err := b.goCommand(ctx, b.root, cache, append(append([]string{"build"}, build.args...), "-o", target, ".")...)
+		c, err := b.goCommand(ctx, b.root, cache,
+			append(append([]string{"build"}, build.args...), "-o", target, ".")...)
 		if err != nil {
 			return "", false, err
 		}
@@ -108,7 +111,8 @@ func (b *bench) overlay(text string) (string, error) {
 
 // buildIDs of everything the program is made of, by package. It compiles what is not in the build cache.
 func (b *bench) buildIDs(ctx context.Context, flags []string) (map[string]string, error) {
-	out, err := b.output(ctx, b.root, "go", append(append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.BuildID}}"}, flags...), ".")...)
+	out, err := b.output(ctx, b.root, "go", append(append([]string{"list", "-export", "-deps", "-f",
+		"{{.ImportPath}} {{.BuildID}}"}, flags...), ".")...)
 	if err != nil {
 		return nil, err
 	}
@@ -126,8 +130,10 @@ func (b *bench) goCommand(ctx context.Context, dir string, env []string, args ..
 	return b.command(ctx, dir, env, false, "go", slices.Concat(args[:1], languageHostFlags, args[1:])...)
 }
 
-// command runs to its end and is measured. What it prints is shown when asked for, and is part of the error when it fails.
-func (b *bench) command(ctx context.Context, dir string, env []string, show bool, name string, args ...string) (cost, error) {
+// command runs to its end and is measured. What it prints is shown when asked for, and is part of the error when it
+// fails.
+func (b *bench) command(ctx context.Context, dir string, env []string, show bool, name string, args ...string) (cost,
+	error) {
 	var printed bytes.Buffer
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)

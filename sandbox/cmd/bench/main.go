@@ -2,9 +2,9 @@
 //
 //	bench [-C dir] [-cold] [-only words] [-repeat n]
 //
-// It owns how each number is measured, and its target. It does not own what is measured: builds run through the go command, updates through
-// make and package run, each measured operation in a process of its own. Nothing outside the project's .sandbox/bench is written, and that
-// is removed at the end.
+// It owns how each number is measured, and its target. It does not own what is measured: builds run through the go
+// command, updates through make and package run, each measured operation in a process of its own. Nothing outside the
+// project's .sandbox/bench is written, and that is removed at the end.
 package main
 
 import (
@@ -61,7 +61,8 @@ func main() {
 	}
 }
 
-// run measures, and returns an error when something could not be measured. A promise that does not hold on this machine stands in the table.
+// run measures, and returns an error when something could not be measured. A promise that does not hold on this machine
+// stands in the table.
 func (b *bench) run(ctx context.Context, cold bool, only string) (err error) {
 	if err := run.RefuseReal(os.Environ()); err != nil {
 		return err
@@ -77,7 +78,8 @@ func (b *bench) run(ctx context.Context, cold bool, only string) (err error) {
 		return err
 	}
 	defer os.RemoveAll(b.work)
-	fmt.Printf("%s, %d cores, %s; load %s at the start. Wall times hold for an idle machine only.\n", runtime.Version(), runtime.NumCPU(), system(), load())
+	fmt.Printf("%s, %d cores, %s; load %s at the start. Wall times hold for an idle machine only.\n", runtime.Version(),
+		runtime.NumCPU(), system(), load())
 	if b.tools, err = run.FindTools(ctx, b.root, os.Stdout); err != nil {
 		return err
 	}

@@ -22,7 +22,8 @@ func TestFlagsOfTheTestScriptAreRead(t *testing.T) {
 
 func TestCopyOfTheTreeLeavesOutWhatIsBuiltOrKept(t *testing.T) {
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "copy")
-	for _, name := range []string{"go.mod", "scripts/bench", ".sandbox/dev/world.json", ".git/HEAD", "bin/sandbox", "sandbox/cmd/bin/main.go"} {
+	for _, name := range []string{"go.mod", "scripts/bench", ".sandbox/dev/world.json", ".git/HEAD", "bin/sandbox",
+		"sandbox/cmd/bin/main.go"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(from, name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +34,14 @@ func TestCopyOfTheTreeLeavesOutWhatIsBuiltOrKept(t *testing.T) {
 	if err := copyTree(from, to); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]bool{"go.mod": true, "scripts/bench": true, "sandbox/cmd/bin/main.go": true, ".sandbox": false, ".git": false, "bin": false} {
+	for name, want := range map[string]bool{
+		"go.mod":                  true,
+		"scripts/bench":           true,
+		"sandbox/cmd/bin/main.go": true,
+		".sandbox":                false,
+		".git":                    false,
+		"bin":                     false,
+	} {
 		if _, err := os.Stat(filepath.Join(to, name)); (err == nil) != want {
 			t.Errorf("%s: copied %t, want %t", name, err == nil, want)
 		}

@@ -16,7 +16,8 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/run"
 )
 
-// bare is the least that has a control plane and nodes, in a network that is there already: what the program's preview is compared with.
+// bare is the least that has a control plane and nodes, in a network that is there already: what the program's preview
+// is compared with.
 func bare(ctx *pulumi.Context) error {
 	provider, err := aws.NewProvider(ctx, "aws", &aws.ProviderArgs{Region: pulumi.String("us-west-2")})
 	if err != nil {
@@ -25,8 +26,10 @@ func bare(ctx *pulumi.Context) error {
 	subnets := pulumi.StringArray{pulumi.String("subnet-0123456789abcdef0"), pulumi.String("subnet-0123456789abcdef1")}
 	mode := eks.AuthenticationModeApi
 	cluster, err := eks.NewCluster(ctx, "cluster", &eks.ClusterArgs{
-		AuthenticationMode: &mode, // the one that the sandbox's component expands
-		Version:            pulumi.String("1.36"), VpcId: pulumi.String("vpc-0123456789abcdef0"), PrivateSubnetIds: subnets,
+		AuthenticationMode:   &mode, // the one that the sandbox's component expands
+		Version:              pulumi.String("1.36"),
+		VpcId:                pulumi.String("vpc-0123456789abcdef0"),
+		PrivateSubnetIds:     subnets,
 		SkipDefaultNodeGroup: pulumi.BoolRef(true),
 	}, pulumi.Providers(provider))
 	if err != nil {
@@ -39,8 +42,14 @@ func bare(ctx *pulumi.Context) error {
 		return err
 	}
 	_, err = awseks.NewNodeGroup(ctx, "nodes", &awseks.NodeGroupArgs{
-		ClusterName: cluster.EksCluster.Name(), NodeRoleArn: role.Arn, SubnetIds: subnets,
-		ScalingConfig: &awseks.NodeGroupScalingConfigArgs{MinSize: pulumi.Int(2), MaxSize: pulumi.Int(2), DesiredSize: pulumi.Int(2)},
+		ClusterName: cluster.EksCluster.Name(),
+		NodeRoleArn: role.Arn,
+		SubnetIds:   subnets,
+		ScalingConfig: &awseks.NodeGroupScalingConfigArgs{
+			MinSize:     pulumi.Int(2),
+			MaxSize:     pulumi.Int(2),
+			DesiredSize: pulumi.Int(2),
+		},
 	}, pulumi.Provider(provider))
 	return err
 }
@@ -55,8 +64,8 @@ func timed(p run.Program) (run.Program, *time.Duration) {
 	}, took
 }
 
-// poolProject is a project whose dev environment has n Karpenter pools, which share quotas and subnets. (Managed node groups are limited
-// to 30 a cluster.)
+// poolProject is a project whose dev environment has n Karpenter pools, which share quotas and subnets. (Managed node
+// groups are limited to 30 a cluster.)
 func (b *bench) poolProject(n int) (string, error) {
 	var text strings.Builder
 	text.WriteString(`config:
@@ -69,7 +78,8 @@ func (b *bench) poolProject(n int) (string, error) {
 `)
 	for i := range n {
 		capacityTypes := []string{"on-demand", "spot", "spot, on-demand"}[i%3]
-		fmt.Fprintf(&text, "      - {name: gpu-%03d, scaler: karpenter, instanceTypes: [%s], capacityTypes: [%s], maxNodeCount: %d, priority: %d}\n",
+		fmt.Fprintf(&text, "      - {name: gpu-%03d, scaler: karpenter, instanceTypes: [%s], capacityTypes: [%s], "+
+			"maxNodeCount: %d, priority: %d}\n",
 			i, []string{"g6.xlarge", "g6.2xlarge", "g6e.xlarge"}[i%3], capacityTypes, 1+i%4, i%7)
 	}
 	return b.project(fmt.Sprintf("%d-pools", n), text.String())

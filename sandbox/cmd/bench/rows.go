@@ -72,11 +72,12 @@ func warmUp(ctx context.Context, b *bench) (string, bool, error) {
 		return "", false, err
 	}
 	took, plans := median(costs, wall), map[bool]string{true: "plans changes", false: "plans nothing"}[again.Changed]
-	return fmt.Sprintf("%s (%s CPU), %s", seconds(took), seconds(median(costs, cpu)), plans), took < 15*time.Second && !again.Changed, nil
+	return fmt.Sprintf("%s (%s CPU), %s", seconds(took), seconds(median(costs, cpu)), plans), took < 15*time.Second &&
+		!again.Changed, nil
 }
 
-// warmPreview adds what the language host does first, an up-to-date check of the build target. The sandbox's providers are quick, and what
-// they take is counted in: the promise holds with room to spare when this holds.
+// warmPreview adds what the language host does first, an up-to-date check of the build target. The sandbox's providers
+// are quick, and what they take is counted in: the promise holds with room to spare when this holds.
 func warmPreview(ctx context.Context, b *bench) (string, bool, error) {
 	dir, err := b.warm(ctx)
 	if err != nil {
@@ -99,17 +100,20 @@ func warmPreview(ctx context.Context, b *bench) (string, bool, error) {
 		return "", false, err
 	}
 	check, preview := median(builds, wall), median(previews[0], wall)
-	return fmt.Sprintf("%s with the sandbox's providers: %s build check, %s preview (program %s, its CPU %s)", seconds(check+preview), seconds(check), seconds(preview),
-		seconds(median(previews[0], func(c cost) time.Duration { return c.Program })),
-		seconds(median(previews[0], func(c cost) time.Duration { return c.OwnCPU }))), check+preview < 5*time.Second, nil
+	return fmt.Sprintf("%s with the sandbox's providers: %s build check, %s preview (program %s, its CPU %s)",
+			seconds(check+preview), seconds(check), seconds(preview),
+			seconds(median(previews[0], func(c cost) time.Duration { return c.Program })),
+			seconds(median(previews[0], func(c cost) time.Duration { return c.OwnCPU }))), check+
+			preview < 5*time.Second, nil
 }
 
 // languageHostFlags are what pulumi-language-go builds a program with.
 // https://github.com/pulumi/pulumi/blob/v3.274.1/sdk/go/pulumi-language-go/main.go
 var languageHostFlags = []string{"-trimpath", "-ldflags=-w -s"}
 
-// sharedCache compares the build ids of everything the program is made of, under the flags of scripts/test and under the language host's. An
-// id that differs is a package that is compiled again. It is asked this way because a cache that has both says nothing.
+// sharedCache compares the build ids of everything the program is made of, under the flags of scripts/test and under
+// the language host's. An id that differs is a package that is compiled again. It is asked this way because a cache
+// that has both says nothing.
 func sharedCache(ctx context.Context, b *bench) (string, bool, error) {
 	script, err := os.ReadFile(filepath.Join(b.root, "scripts", "test"))
 	if err != nil {
@@ -164,8 +168,8 @@ func againstBare(ctx context.Context, b *bench) (string, bool, error) {
 		median(costs[0], cpu).Seconds()/median(costs[1], cpu).Seconds()), ratio <= 1.5, nil
 }
 
-// manyPools compares what one pool more costs in CPU time between 100 and 500 with what it costs between 10 and 100, so that what every
-// preview costs does not hide growth. A quarter more is taken for noise.
+// manyPools compares what one pool more costs in CPU time between 100 and 500 with what it costs between 10 and 100, so
+// that what every preview costs does not hide growth. A quarter more is taken for noise.
 func manyPools(ctx context.Context, b *bench) (string, bool, error) {
 	counts := []int{10, 100, 500}
 	var operations []operation
@@ -186,12 +190,15 @@ func manyPools(ctx context.Context, b *bench) (string, bool, error) {
 		peak = max(peak, median(costs[i], func(c cost) int64 { return c.OwnPeak + c.ChildPeak }))
 	}
 	first, second := (cpus[1]-cpus[0])/90, (cpus[2]-cpus[1])/400
-	return fmt.Sprintf("%s wall; a pool more costs %d CPU ms up to 100, %d up to 500; program and engine peak at %s", strings.Join(walls, ", "),
-		first.Milliseconds(), second.Milliseconds(), mebibytes(peak)), float64(second) <= 1.25*float64(first) && peak < 1<<30, nil
+	return fmt.Sprintf("%s wall; a pool more costs %d CPU ms up to 100, %d up to 500; program and engine peak at %s",
+			strings.Join(walls, ", "),
+			first.Milliseconds(), second.Milliseconds(), mebibytes(peak)), float64(second) <= 1.25*float64(first) &&
+			peak < 1<<30, nil
 }
 
 func arithmetic(ctx context.Context, b *bench) (string, bool, error) {
-	out, err := b.output(ctx, b.root, "go", append([]string{"test", "-run=^$", "-bench=Allocate1000", "-benchmem"}, append(languageHostFlags, "./capacity")...)...)
+	out, err := b.output(ctx, b.root, "go", append([]string{"test", "-run=^$", "-bench=Allocate1000", "-benchmem"},
+		append(languageHostFlags, "./capacity")...)...)
 	if err != nil {
 		return "", false, err
 	}
@@ -213,14 +220,20 @@ func policyOverhead(ctx context.Context, b *bench) (string, bool, error) {
 	if _, err := b.goCommand(ctx, b.root, nil, "build", "-o", pack, "./policy"); err != nil {
 		return "", false, err
 	}
-	costs, err := b.inTurn(ctx, operation{Project: dir}, operation{Project: dir, Pack: pack, Config: filepath.Join(b.root, "policy", "config", "dev.json")})
+	costs, err := b.inTurn(ctx, operation{Project: dir}, operation{
+		Project: dir,
+		Pack:    pack,
+		Config:  filepath.Join(b.root, "policy", "config", "dev.json"),
+	})
 	if err != nil {
 		return "", false, err
 	}
 	if costs[1][0].Findings == 0 {
-		return "", false, errors.New("the pack said nothing, so it may not have run: a first preview has a note about unknown values at least")
+		return "", false, errors.New("the pack said nothing, so it may not have run: a first preview has a note " +
+			"about unknown values at least")
 	}
 	without, with := median(costs[0], wall), median(costs[1], wall)
 	added := 100 * (with.Seconds()/without.Seconds() - 1)
-	return fmt.Sprintf("%.0f %% of the sandbox's preview: %.2f s instead of %.2f s for %d resources", added, with.Seconds(), without.Seconds(), costs[0][0].Resources), added < 10, nil
+	return fmt.Sprintf("%.0f %% of the sandbox's preview: %.2f s instead of %.2f s for %d resources", added,
+		with.Seconds(), without.Seconds(), costs[0][0].Resources), added < 10, nil
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/run"
 )
 
-// workerCommand makes this binary run one operation and print what it took: a process of its own, so that its peak of memory is the
-// operation's.
+// workerCommand makes this binary run one operation and print what it took: a process of its own, so that its peak of
+// memory is the operation's.
 const workerCommand = "worker"
 
 // operation is a preview that a worker runs.
@@ -147,8 +147,8 @@ func wall(c cost) time.Duration { return c.Wall }
 
 func cpu(c cost) time.Duration { return c.CPU }
 
-// inTurn measures several operations alternately, so that what else the machine does falls on each alike. Each runs on a home of its own
-// that is made afresh, unless it names one.
+// inTurn measures several operations alternately, so that what else the machine does falls on each alike. Each runs on
+// a home of its own that is made afresh, unless it names one.
 func (b *bench) inTurn(ctx context.Context, operations ...operation) ([][]cost, error) {
 	costs := make([][]cost, len(operations))
 	for range b.repeat {
@@ -169,7 +169,8 @@ func (b *bench) inTurn(ctx context.Context, operations ...operation) ([][]cost, 
 					return nil, err
 				}
 			}
-			fmt.Printf("  %-12s %s wall, %s CPU, %d resources, peak %s + %s\n", filepath.Base(o.Project)+suffix(o), seconds(c.Wall), seconds(c.CPU), c.Resources,
+			fmt.Printf("  %-12s %s wall, %s CPU, %d resources, peak %s + %s\n", filepath.Base(o.Project)+suffix(o),
+				seconds(c.Wall), seconds(c.CPU), c.Resources,
 				mebibytes(c.OwnPeak), mebibytes(c.ChildPeak))
 			costs[i] = append(costs[i], c)
 		}

@@ -1,5 +1,6 @@
-// Command pulumi-resource-sandbox is the sandbox's provider plugin: it answers for the package in the name it was started under, such as
-// pulumi-resource-aws. It reads the simulated account from the file that HEADROOM_SANDBOX_WORLD names.
+// Command pulumi-resource-sandbox is the sandbox's provider plugin: it answers for the package in the name it was
+// started under, such as pulumi-resource-aws. It reads the simulated account from the file that HEADROOM_SANDBOX_WORLD
+// names.
 package main
 
 import (
@@ -41,5 +42,6 @@ func named(program string) (plugin.Package, error) {
 		w, err := world.Open(path)
 		return kubernetes.Package(plugin.Versions["kubernetes"], w), err
 	}
-	return plugin.Package{}, fmt.Errorf("started as %q; it must be started as pulumi-resource-{aws,eks,kubernetes,random}", program)
+	return plugin.Package{}, fmt.Errorf("started as %q; it must be started as "+
+		"pulumi-resource-{aws,eks,kubernetes,random}", program)
 }

@@ -17,42 +17,52 @@ var acts = map[string]struct {
 	least, most     int
 	do              func(s *world.State, args []string) (string, error)
 }{
-	"scale": {"<pool> <n> [force]", "bring a pool to n nodes, as its scaler would; force also past its bounds", 2, 3, scale},
-	"bounds": {"<pool> <min> <max>", "move the bounds of a managed group", 3, 3, func(s *world.State, a []string) (string, error) {
-		low, errLow := strconv.Atoi(a[1])
-		high, errHigh := strconv.Atoi(a[2])
-		g, err := s.GroupOfPool("", a[0])
-		if err = first(errLow, errHigh, err); err != nil {
-			return "", err
-		}
-		return fmt.Sprintf("group %s now has bounds %d..%d", g.Name, low, high), s.SetGroupBounds(g, low, high)
-	}},
-	"quota": {"<code> <vcpus>", "set a service quota, L-DB2E81BA for example", 2, 2, func(s *world.State, a []string) (string, error) {
-		n, err := strconv.ParseFloat(a[1], 64)
-		if err != nil {
-			return "", err
-		}
-		return fmt.Sprintf("quota %s is now %g", a[0], n), s.SetQuota(a[0], n)
-	}},
-	"empty-zone": {"<zone> [type]", "no capacity in a zone, for a type or for all", 1, 2, func(s *world.State, a []string) (string, error) {
-		return "launches of " + typeOr(a) + " in " + a[0] + " fail now", s.EmptyZone(a[0], typeOr(a), true)
-	}},
-	"unoffer": {"<zone> <type>", "EC2 no longer offers a type in a zone", 2, 2, func(s *world.State, a []string) (string, error) {
-		return a[1] + " is not offered in " + a[0] + " any more", s.EmptyZone(a[0], a[1], false)
-	}},
-	"fill-zone": {"<zone> [type]", "undo empty-zone and unoffer", 1, 2, func(s *world.State, a []string) (string, error) {
-		s.FillZone(a[0], typeOr(a))
-		return "launches of " + typeOr(a) + " in " + a[0] + " work again", nil
-	}},
+	"scale": {"<pool> <n> [force]", "bring a pool to n nodes, as its scaler would; force also past its bounds", 2, 3,
+		scale},
+	"bounds": {"<pool> <min> <max>", "move the bounds of a managed group", 3, 3,
+		func(s *world.State, a []string) (string, error) {
+			low, errLow := strconv.Atoi(a[1])
+			high, errHigh := strconv.Atoi(a[2])
+			g, err := s.GroupOfPool("", a[0])
+			if err = first(errLow, errHigh, err); err != nil {
+				return "", err
+			}
+			return fmt.Sprintf("group %s now has bounds %d..%d", g.Name, low, high), s.SetGroupBounds(g, low, high)
+		}},
+	"quota": {"<code> <vcpus>", "set a service quota, L-DB2E81BA for example", 2, 2,
+		func(s *world.State, a []string) (string, error) {
+			n, err := strconv.ParseFloat(a[1], 64)
+			if err != nil {
+				return "", err
+			}
+			return fmt.Sprintf("quota %s is now %g", a[0], n), s.SetQuota(a[0], n)
+		}},
+	"empty-zone": {"<zone> [type]", "no capacity in a zone, for a type or for all", 1, 2,
+		func(s *world.State, a []string) (string, error) {
+			return "launches of " + typeOr(a) + " in " + a[0] + " fail now", s.EmptyZone(a[0], typeOr(a), true)
+		}},
+	"unoffer": {"<zone> <type>", "EC2 no longer offers a type in a zone", 2, 2,
+		func(s *world.State, a []string) (string, error) {
+			return a[1] + " is not offered in " + a[0] + " any more", s.EmptyZone(a[0], a[1], false)
+		}},
+	"fill-zone": {"<zone> [type]", "undo empty-zone and unoffer", 1, 2,
+		func(s *world.State, a []string) (string, error) {
+			s.FillZone(a[0], typeOr(a))
+			return "launches of " + typeOr(a) + " in " + a[0] + " work again", nil
+		}},
 	"interrupt": {"<pool>", "take a spot node of a pool away", 1, 1, func(s *world.State, a []string) (string, error) {
-		for _, i := range s.SortedInstances(func(i *world.Instance) bool { return i.Running() && i.Spot && of(i, a[0]) }) {
+		for _, i := range s.SortedInstances(func(i *world.Instance) bool {
+			return i.Running() && i.Spot &&
+				of(i, a[0])
+		}) {
 			return "EC2 took " + i.ID + " back", s.Interrupt(i.ID)
 		}
 		return "", fmt.Errorf("pool %q has no running spot node", a[0])
 	}},
-	"deny": {"<action>", "refuse an API action, servicequotas:GetServiceQuota or ec2:* for example", 1, 1, func(s *world.State, a []string) (string, error) {
-		return a[0] + " is denied now", s.Deny(a[0])
-	}},
+	"deny": {"<action>", "refuse an API action, servicequotas:GetServiceQuota or ec2:* for example", 1, 1,
+		func(s *world.State, a []string) (string, error) {
+			return a[0] + " is denied now", s.Deny(a[0])
+		}},
 	"allow": {"<action>", "undo deny", 1, 1, func(s *world.State, a []string) (string, error) {
 		return a[0] + " is allowed again", s.Allow(a[0])
 	}},
@@ -62,9 +72,10 @@ var acts = map[string]struct {
 		}
 		return "the simulated account is empty", nil
 	}},
-	"remove": {"<name>", "remove something by hand, named as leftovers does", 1, 1, func(s *world.State, a []string) (string, error) {
-		return a[0] + " is gone", s.Remove(a[0])
-	}},
+	"remove": {"<name>", "remove something by hand, named as leftovers does", 1, 1,
+		func(s *world.State, a []string) (string, error) {
+			return a[0] + " is gone", s.Remove(a[0])
+		}},
 }
 
 func actUsage() string {

@@ -1,5 +1,5 @@
-// Command sandbox runs the project's program on the real Pulumi engine against a simulated AWS account on this machine: no account, no
-// network, nothing real is touched.
+// Command sandbox runs the project's program on the real Pulumi engine against a simulated AWS account on this machine:
+// no account, no network, nothing real is touched.
 //
 //	sandbox [-C dir] [-env dev] preview | up | refresh | down | table | tools
 //	sandbox [-C dir] [-env dev] act scale|quota|empty-zone|fill-zone|interrupt|bounds|deny|allow|leftovers|remove ...
@@ -125,7 +125,8 @@ func (c command) run(ctx context.Context, name string, args []string) error {
 	if err != nil {
 		return err
 	}
-	// Spot has been used in this account, as in most: a fresh one lacks the role, and the program then says how to make it.
+	// Spot has been used in this account, as in most: a fresh one lacks the role, and the program then says how to make
+	// it.
 	if err := s.World().Update(func(w *world.State) error { w.LinkRole(world.SpotRole); return nil }); err != nil {
 		return err
 	}
@@ -176,14 +177,17 @@ func (c command) explain(name string, err error) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	next := fmt.Sprintf("What was made before the failure stays in the simulated account: correct the cause and run %s again.", name)
+	next := fmt.Sprintf("What was made before the failure stays in the simulated account: correct the cause and run "+
+		"%s again.", name)
 	if name == "preview" {
 		next = "Nothing was changed: correct the cause and preview again."
 	}
 	if strings.Contains(err.Error(), "currently locked") {
-		next = "Another run is going on, or one was killed. If it was killed, delete " + filepath.Join(c.home(), "state", ".pulumi", "locks") + " and try again."
+		next = "Another run is going on, or one was killed. If it was killed, delete " +
+			filepath.Join(c.home(), "state", ".pulumi", "locks") + " and try again."
 	}
-	return fmt.Errorf("sandbox %s failed, see above.\n%s\nTo forget this environment altogether, delete %s", name, next, c.home())
+	return fmt.Errorf("sandbox %s failed, see above.\n%s\nTo forget this environment altogether, delete %s", name, next,
+		c.home())
 }
 
 // empty tells what is left in the account after everything was destroyed.
@@ -196,5 +200,6 @@ func (c command) empty(s *run.Sandbox) error {
 		fmt.Fprintln(c.out, "\nthe simulated account is empty")
 		return nil
 	}
-	return fmt.Errorf("the stack is gone, but the simulated account still holds, as a real one would:\n  %s\nsandbox act remove <name> removes one", strings.Join(left, "\n  "))
+	return fmt.Errorf("the stack is gone, but the simulated account still holds, as a real one would:\n  %s\nsandbox "+
+		"act remove <name> removes one", strings.Join(left, "\n  "))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/run"
 )
 
-// program is what the sandbox runs: the project's own program. The only thing it is told of the sandbox is that the cluster's API can be
-// reached, since there is nothing at its address.
+// program is what the sandbox runs: the project's own program. The only thing it is told of the sandbox is that the
+// cluster's API can be reached, since there is nothing at its address.
 func program() run.Program {
 	return run.Program(infra.Program(infra.Options{Dial: reachable}))
 }

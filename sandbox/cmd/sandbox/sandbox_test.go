@@ -32,11 +32,21 @@ func lines(t *testing.T, stackFile string, outputs map[string]any) []string {
 
 func TestTableShowsEveryPoolAndWhatBindsIt(t *testing.T) {
 	doc := map[string]any{"schemaVersion": 1, "pools": []any{map[string]any{
-		"name": "gpu-l4", "scaler": "fixed", "instanceTypes": []any{"g6.xlarge"}, "perNode": map[string]any{"gpus": 1},
-		"nodes": map[string]any{"realized": 1, "maximum": 1}, "boundBy": "no-autoscaler", "notes": []any{"its bounds have no effect"},
+		"name":          "gpu-l4",
+		"scaler":        "fixed",
+		"instanceTypes": []any{"g6.xlarge"},
+		"perNode":       map[string]any{"gpus": 1},
+		"nodes":         map[string]any{"realized": 1, "maximum": 1},
+		"boundBy":       "no-autoscaler",
+		"notes":         []any{"its bounds have no effect"},
 	}, map[string]any{
-		"name": "lost", "scaler": "karpenter", "instanceTypes": []any{"p5.48xlarge"}, "perNode": map[string]any{"gpus": 8}, "boundBy": "unknown",
-		"ceilings": []any{map[string]any{"kind": "unknown", "of": "realized"}}, "error": "not allowed to look",
+		"name":          "lost",
+		"scaler":        "karpenter",
+		"instanceTypes": []any{"p5.48xlarge"},
+		"perNode":       map[string]any{"gpus": 8},
+		"boundBy":       "unknown",
+		"ceilings":      []any{map[string]any{"kind": "unknown", "of": "realized"}},
+		"error":         "not allowed to look",
 	}}}
 	want := []string{
 		"POOL SCALER TYPE GPUS/NODE REALIZED MAXIMUM BOUND BY",
@@ -51,7 +61,8 @@ func TestTableShowsEveryPoolAndWhatBindsIt(t *testing.T) {
 }
 
 func TestTableOfAPreviewSaysThatNumbersComeAtUpdate(t *testing.T) {
-	stackFile := "config:\n  headroom:environment:\n    pools:\n      - name: gpu\n        scaler: karpenter\n        instanceTypes: [g6.xlarge]\n"
+	stackFile := "config:\n  headroom:environment:\n    pools:\n      - name: gpu\n        scaler: karpenter\n       " +
+		" instanceTypes: [g6.xlarge]\n"
 	got := lines(t, stackFile, map[string]any{"capacity": run.Unknown})
 	if len(got) != 2 || got[1] != "gpu karpenter g6.xlarge at update at update at update at update" {
 		t.Errorf("got %q", got)
@@ -96,7 +107,8 @@ func TestActs(t *testing.T) {
 		{"quota", "", "use: sandbox act quota <code> <vcpus>"},
 	} {
 		said, err := act(w, strings.Fields(c.args))
-		if (err != nil) != (c.fails != "") || (err != nil && !strings.Contains(err.Error(), c.fails)) || (err == nil && !strings.Contains(said, c.said)) {
+		if (err != nil) != (c.fails != "") || (err != nil && !strings.Contains(err.Error(), c.fails)) ||
+			(err == nil && !strings.Contains(said, c.said)) {
 			t.Errorf("%s: said %q, error %v", c.args, said, err)
 		}
 	}

@@ -63,8 +63,13 @@ func document(value any) (capacity.Document, error) {
 func capacityRows(doc capacity.Document) (rows []row, notes []string) {
 	for _, p := range doc.Pools {
 		r := row{
-			pool: p.Name, scaler: string(p.Scaler), types: strings.Join(p.InstanceTypes, ","), gpus: strconv.Itoa(p.PerNode.GPUs),
-			realized: strconv.Itoa(p.Nodes.Realized), maximum: strconv.Itoa(p.Nodes.Maximum), boundBy: string(p.BoundBy),
+			pool:     p.Name,
+			scaler:   string(p.Scaler),
+			types:    strings.Join(p.InstanceTypes, ","),
+			gpus:     strconv.Itoa(p.PerNode.GPUs),
+			realized: strconv.Itoa(p.Nodes.Realized),
+			maximum:  strconv.Itoa(p.Nodes.Maximum),
+			boundBy:  string(p.BoundBy),
 		}
 		for _, c := range p.Ceilings {
 			if c.Kind == capacity.Unknown && c.Of == capacity.RealizedCount {
@@ -107,7 +112,8 @@ func configured(path string) ([]row, error) {
 	}
 	var rows []row
 	for _, p := range environment.Pools {
-		rows = append(rows, row{p.Name, p.Scaler, strings.Join(p.InstanceTypes, ","), atUpdate, atUpdate, atUpdate, atUpdate})
+		rows = append(rows, row{p.Name, p.Scaler, strings.Join(p.InstanceTypes, ","), atUpdate, atUpdate, atUpdate,
+			atUpdate})
 	}
 	return rows, nil
 }
@@ -117,7 +123,8 @@ func print(out io.Writer, rows []row, notes []string) error {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "POOL\tSCALER\tTYPE\tGPUS/NODE\tREALIZED\tMAXIMUM\tBOUND BY")
 	for _, r := range rows {
-		fmt.Fprintln(w, strings.Join([]string{r.pool, r.scaler, r.types, r.gpus, r.realized, r.maximum, r.boundBy}, "\t"))
+		fmt.Fprintln(w, strings.Join([]string{r.pool, r.scaler, r.types, r.gpus, r.realized, r.maximum, r.boundBy},
+			"\t"))
 	}
 	if err := w.Flush(); err != nil {
 		return err

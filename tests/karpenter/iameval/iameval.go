@@ -1,8 +1,8 @@
 // Package iameval decides whether identity policies allow a request, as far as the policies of this repository need it.
 //
-// It knows explicit allow and deny, wildcards in actions and resources, and the condition operators StringEquals, StringLike, Bool and
-// ArnEquals with IfExists and ForAllValues. It knows no NotAction, NotResource, policy variables, boundaries or service control policies:
-// a policy that uses what it does not know is an error, never an answer.
+// It knows explicit allow and deny, wildcards in actions and resources, and the condition operators StringEquals,
+// StringLike, Bool and ArnEquals with IfExists and ForAllValues. It knows no NotAction, NotResource, policy variables,
+// boundaries or service control policies: a policy that uses what it does not know is an error, never an answer.
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
 package iameval
 
@@ -19,7 +19,8 @@ import (
 // Request asks for one action on one resource. A call that touches several resources is several requests.
 type Request struct {
 	Action, Resource string
-	// Context holds the condition keys of the request, such as "aws:RequestTag/Name". A key that is absent is not in the request.
+	// Context holds the condition keys of the request, such as "aws:RequestTag/Name". A key that is absent is not in
+	// the request.
 	Context map[string][]string
 }
 
@@ -53,7 +54,10 @@ func Allowed(documents []iampolicy.Document, r Request) (bool, error) {
 }
 
 func matches(s iampolicy.Statement, r Request) (bool, error) {
-	action := slices.ContainsFunc(s.Action, func(p string) bool { return wildcard(strings.ToLower(p), strings.ToLower(r.Action)) })
+	action := slices.ContainsFunc(s.Action, func(p string) bool {
+		return wildcard(strings.ToLower(p),
+			strings.ToLower(r.Action))
+	})
 	resource := slices.ContainsFunc(s.Resource, func(p string) bool { return arn(p, r.Resource) })
 	holds := true
 	for operator, keys := range s.Condition {
