@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 // Decode reads the stack output `capacity`: a map as a stack reference or the Automation API gives it, JSON as text or
@@ -140,6 +140,9 @@ func fieldType(typ reflect.Type, key string) (reflect.Type, bool) {
 	return nil, false
 }
 
+// mostNodes is the largest count a reader takes. Sums of a few do not overflow.
+const mostNodes = 1 << 30
+
 // wholeNumber reads a count that may have become a float or text on its way. It is never negative.
 func wholeNumber(v any) (int, error) {
 	var text string
@@ -152,8 +155,8 @@ func wholeNumber(v any) (int, error) {
 		return 0, fmt.Errorf("%v is no number", v)
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(f) || f != math.Trunc(f) || f < 0 || f > noBound {
-		return 0, fmt.Errorf("%q is not a whole number from 0 to %d", text, noBound)
+	if err != nil || math.IsNaN(f) || f != math.Trunc(f) || f < 0 || f > mostNodes {
+		return 0, fmt.Errorf("%q is not a whole number from 0 to %d", text, mostNodes)
 	}
 	return int(f), nil
 }
@@ -188,7 +191,7 @@ func (d Document) At(now time.Time) Document {
 			Detail: "the document was valid until " + d.ValidUntil.UTC().Format(time.RFC3339),
 		}
 		p.Ceilings = append(slices.Clone(p.Ceilings), expired)
-		sortCeilings(p.Ceilings)
+		SortCeilings(p.Ceilings)
 		p.BoundBy = p.Ceilings[0].Kind
 		pools = append(pools, p)
 	}

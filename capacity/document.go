@@ -10,9 +10,11 @@
 package capacity
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 // SchemaVersion of the documents this package writes. Additive changes keep it.
@@ -187,4 +189,31 @@ type Ceiling struct {
 	Code string `json:"code,omitempty"`
 	// Detail explains the number: the arithmetic, what was assumed, for whom the rest of a shared ceiling is kept.
 	Detail string `json:"detail,omitempty"`
+}
+
+// namedFirst is the order in which ceilings that give the same number are named as the reason: the one that a person
+// can do something about first. One that could not be determined comes last: the number is explained without it.
+var namedFirst = []Kind{NoAutoscaler, NotApplied, WakeFromZero, Reservation, VCPUQuota, SubnetAddresses, NodeGroupSize,
+	NotAdvertised}
+
+func rank(k Kind) int {
+	switch i := slices.Index(namedFirst, k); {
+	case k == ConfiguredKind:
+		return len(namedFirst) + 1
+	case k == Unknown:
+		return len(namedFirst) + 2
+	case i >= 0:
+		return i
+	default:
+		return len(namedFirst)
+	}
+}
+
+// SortCeilings puts the binding ceiling first: the smallest, and of equal ones the one a person can act on first.
+func SortCeilings(ceilings []Ceiling) {
+	slices.SortFunc(ceilings, func(a, b Ceiling) int {
+		return cmp.Or(cmp.Compare(a.Nodes, b.Nodes), cmp.Compare(rank(a.Kind), rank(b.Kind)),
+			cmp.Compare(a.Kind, b.Kind),
+			cmp.Compare(a.Of, b.Of), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Detail, b.Detail))
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/headroom-eks/headroom/capacity"
-	"github.com/headroom-eks/headroom/components/pool"
 )
 
 // output is what `pulumi stack output capacity` gives, shortened.
@@ -52,35 +51,4 @@ func ExampleDiff() {
 	after.Pools[0].Nodes.Maximum = 2
 	fmt.Print(capacity.Markdown(capacity.Diff(before, after)))
 	// Output: - `gpu-l4`: **lower** maximum 3 -> 2 (vcpu-quota L-DB2E81BA)
-}
-
-func ExampleAllocate() {
-	quota, _ := capacity.QuotaFor("g6.xlarge", pool.OnDemand)
-	maximum := 4
-	configured := capacity.Configured{MaxNodeCount: &maximum}
-	node := capacity.PerNode{VCPUs: 4, MemoryMiB: 16384, GPUs: 1, GPUModel: "L4"}
-	doc := capacity.Allocate(capacity.Input{
-		Cluster:  "headroom-dev",
-		Region:   "us-west-2",
-		Now:      time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC),
-		ValidFor: time.Hour,
-		Limits:   []capacity.SharedLimit{quota.Limit(16, 4)},
-		Pools: []capacity.PoolFacts{{
-			Name:          "gpu-l4",
-			Scaler:        pool.Karpenter,
-			Advertised:    true,
-			DeviceMode:    pool.Plugin,
-			CapacityTypes: []pool.CapacityType{pool.OnDemand},
-			PerNode:       node,
-			Configured:    configured,
-			Realized: capacity.Realized{Nodes: map[capacity.Place]int{{Zone: "us-west-2a",
-				CapacityType: pool.OnDemand}: 1}},
-			Ceilings: []capacity.Bound{capacity.ConfiguredCeiling(pool.Karpenter, false, configured, node)},
-			Uses:     capacity.QuotaUses("g6.xlarge", node.VCPUs, []pool.CapacityType{pool.OnDemand}),
-		}},
-	})
-	p := doc.Pools[0]
-	fmt.Printf("%d of %d nodes\n%s\n", p.Nodes.Realized, p.Nodes.Maximum, p.Ceilings[0])
-	// Output: 1 of 3 nodes vcpu-quota L-DB2E81BA: on-demand: 3 nodes fit in 12 of 12 vCPUs at 4 each (quota of 16
-	// vCPUs, 4 of them assumed to be used by others)
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 // Gang is a job whose pods must all run, one on each node, on one pool. Empty fields ask for nothing.

@@ -1,6 +1,6 @@
 package capacity
 
-import "github.com/headroom-eks/headroom/components/pool"
+import "github.com/headroom-eks/headroom/pool"
 
 // GPUPool is one entry of the stack output `gpuPools`, in the shape that a claim-based control plane reads from a
 // cluster.

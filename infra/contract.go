@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"github.com/headroom-eks/headroom/capacity"
+	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/components/clusterautoscaler"
-	"github.com/headroom-eks/headroom/components/pool"
 	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 const (
@@ -27,13 +28,13 @@ const (
 var smallestGeneral = pool.Shape{VCPUs: 2, MemoryMiB: 4096, MaxENIs: 3, IPv4PerENI: 10}
 
 // document computes the capacity contract from the configuration, AWS's answers and what runs.
-func document(cluster string, env config.Environment, f facts, realized map[string]capacity.Realized,
+func document(cluster string, env config.Environment, f facts, realized map[string]capacityplan.Realized,
 	now time.Time) capacity.Document {
 	validFor, err := time.ParseDuration(env.Capacity.ValidFor)
 	if err != nil {
 		validFor = 0 // Validate has refused it before; a document that is never valid promises nothing
 	}
-	in := capacity.Input{Cluster: cluster, Region: f.Region, Now: now, ValidFor: validFor}
+	in := capacityplan.Input{Cluster: cluster, Region: f.Region, Now: now, ValidFor: validFor}
 	if !env.Uses(pool.AutoMode) {
 		in.Pools = append(in.Pools, systemFacts(env, f, realized[systemPool]))
 	}
@@ -48,14 +49,14 @@ func document(cluster string, env config.Environment, f facts, realized map[stri
 	}
 	in.Limits = append(in.Limits, quotaLimits(env, f)...)
 	in.Limits = append(in.Limits, addressLimits(env, f)...)
-	return capacity.Allocate(in)
+	return capacityplan.Allocate(in)
 }
 
-func poolFacts(p config.Pool, env config.Environment, f facts, realized capacity.Realized,
-	now time.Time) capacity.PoolFacts {
+func poolFacts(p config.Pool, env config.Environment, f facts, realized capacityplan.Realized,
+	now time.Time) capacityplan.PoolFacts {
 	shape := f.Shapes[p.InstanceTypes[0]]
 	zones := zonesOf(p, env, f)
-	facts := capacity.PoolFacts{
+	facts := capacityplan.PoolFacts{
 		Name:          p.Name,
 		Scaler:        p.Scaler,
 		Advertised:    true,
@@ -75,52 +76,52 @@ func poolFacts(p config.Pool, env config.Environment, f facts, realized capacity
 		Realized:      realized,
 		MaximumIsSoft: p.Scaler.Dynamic() && !p.Static,
 		TiedToZone:    p.Spread != "",
-		Uses:          capacity.SubnetUses(zones, addresses(shape, p, env)),
+		Uses:          capacityplan.SubnetUses(zones, addresses(shape, p, env)),
 	}
 	if len(zones) == 1 {
 		facts.Notes = append(facts.Notes, fmt.Sprintf("only zone %s serves this pool; when it is out of stock, so is "+
 			"the pool", zones[0]))
 	}
-	facts.Uses = append(facts.Uses, capacity.QuotaUses(p.InstanceTypes[0], shape.VCPUs, p.CapacityTypes)...)
+	facts.Uses = append(facts.Uses, capacityplan.QuotaUses(p.InstanceTypes[0], shape.VCPUs, p.CapacityTypes)...)
 	if p.Static {
 		facts.SurgeNodes = staticSurge
 	}
 	if p.MaxNodeCount != nil && facts.MaximumIsSoft {
-		facts.SurgeNodes = capacity.SurgeNodes(*p.MaxNodeCount, env.Capacity.SurgeMarginPercent, 0)
+		facts.SurgeNodes = capacityplan.SurgeNodes(*p.MaxNodeCount, env.Capacity.SurgeMarginPercent, 0)
 	}
-	facts.Ceilings = append(facts.Ceilings, capacity.ConfiguredCeiling(p.Scaler, p.Static, facts.Configured,
+	facts.Ceilings = append(facts.Ceilings, capacityplan.ConfiguredCeiling(p.Scaler, p.Static, facts.Configured,
 		facts.PerNode))
 	if p.Scaler.ManagedGroup() {
 		facts.Ceilings = append(facts.Ceilings,
-			capacity.NodeGroupSizeCeiling(max(1, len(groupZones(p, env, f))), capacity.DefaultNodesPerGroup))
+			capacityplan.NodeGroupSizeCeiling(max(1, len(groupZones(p, env, f))), capacityplan.DefaultNodesPerGroup))
 	}
 	if p.Spread != "" {
 		for _, share := range shares(p, env, f) {
-			facts.Uses = append(facts.Uses, capacity.Use{
+			facts.Uses = append(facts.Uses, capacityplan.Use{
 				Limit:       shareKey(p, share.Zone),
 				CostPerNode: 1,
 				Zone:        share.Zone,
 			})
 		}
 	}
-	var wake *capacity.Bound
-	if facts.ScalesFromZero, wake = capacity.Wake(wakeFacts(p, env, realized)); wake != nil {
+	var wake *capacityplan.Bound
+	if facts.ScalesFromZero, wake = capacityplan.Wake(wakeFacts(p, env, realized)); wake != nil {
 		facts.Ceilings = append(facts.Ceilings, *wake)
 	}
 	if r := p.Reservation; r != nil && len(p.CapacityTypes) == 1 { // what may be bought beside it has no such end
 		end, _ := time.Parse(time.RFC3339, r.End) // Validate has refused anything else than a time or nothing
-		facts.Ceilings = append(facts.Ceilings, capacity.ReservationCeiling(capacity.ReservationFacts{
+		facts.Ceilings = append(facts.Ceilings, capacityplan.ReservationCeiling(capacityplan.ReservationFacts{
 			ID:    r.ID,
 			Count: r.Count,
 			End:   end,
 		}, now))
 	}
 	if env.GitOps.NodePools == "manifests" && !env.GitOps.Applied && p.Scaler.Dynamic() {
-		facts.Ceilings = append(facts.Ceilings, capacity.NotAppliedCeiling(realized))
+		facts.Ceilings = append(facts.Ceilings, capacityplan.NotAppliedCeiling(realized))
 	}
 	for _, t := range p.InstanceTypes {
 		if _, asked := f.Offerings[t]; !asked {
-			facts.Ceilings = append(facts.Ceilings, capacity.Bound{
+			facts.Ceilings = append(facts.Ceilings, capacityplan.Bound{
 				Kind:    capacity.Zones,
 				Unknown: "which zones offer " + t + " could not be read",
 			})
@@ -130,8 +131,8 @@ func poolFacts(p config.Pool, env config.Environment, f facts, realized capacity
 	return facts
 }
 
-func wakeFacts(p config.Pool, env config.Environment, realized capacity.Realized) capacity.WakeFacts {
-	w := capacity.WakeFacts{
+func wakeFacts(p config.Pool, env config.Environment, realized capacityplan.Realized) capacityplan.WakeFacts {
+	w := capacityplan.WakeFacts{
 		Scaler:            p.Scaler,
 		Static:            p.Static,
 		DeviceMode:        p.DeviceMode,
@@ -152,9 +153,9 @@ func wakeFacts(p config.Pool, env config.Environment, realized capacity.Realized
 	return w
 }
 
-func systemFacts(env config.Environment, f facts, realized capacity.Realized) capacity.PoolFacts {
+func systemFacts(env config.Environment, f facts, realized capacityplan.Realized) capacityplan.PoolFacts {
 	shape, zones := f.Shapes[env.System.InstanceType], networkZones(env, f)
-	facts := capacity.PoolFacts{
+	facts := capacityplan.PoolFacts{
 		Name:          systemPool,
 		Scaler:        pool.Fixed,
 		InstanceTypes: []string{env.System.InstanceType},
@@ -164,22 +165,22 @@ func systemFacts(env config.Environment, f facts, realized capacity.Realized) ca
 		Configured:    capacity.Configured{NodeCount: env.System.NodeCount},
 		Labels:        map[string]string{pool.PoolLabel: systemPool},
 		Realized:      realized,
-		Uses:          capacity.SubnetUses(zones, addresses(shape, config.Pool{}, env)),
+		Uses:          capacityplan.SubnetUses(zones, addresses(shape, config.Pool{}, env)),
 	}
-	facts.Ceilings = []capacity.Bound{
-		capacity.ConfiguredCeiling(pool.Fixed, false, facts.Configured, facts.PerNode),
-		capacity.NodeGroupSizeCeiling(1, capacity.DefaultNodesPerGroup),
+	facts.Ceilings = []capacityplan.Bound{
+		capacityplan.ConfiguredCeiling(pool.Fixed, false, facts.Configured, facts.PerNode),
+		capacityplan.NodeGroupSizeCeiling(1, capacityplan.DefaultNodesPerGroup),
 	}
 	return facts
 }
 
-func generalFacts(env config.Environment, f facts, realized capacity.Realized) capacity.PoolFacts {
+func generalFacts(env config.Environment, f facts, realized capacityplan.Realized) capacityplan.PoolFacts {
 	g := env.General
 	zones := networkZones(env, f)
 	if len(g.Zones) > 0 {
 		zones = slices.Sorted(slices.Values(g.Zones))
 	}
-	facts := capacity.PoolFacts{
+	facts := capacityplan.PoolFacts{
 		Name:          generalPool,
 		Scaler:        g.Scaler,
 		InstanceTypes: []string{},
@@ -194,17 +195,17 @@ func generalFacts(env config.Environment, f facts, realized capacity.Realized) c
 		Realized:       realized,
 		ScalesFromZero: true,
 		MaximumIsSoft:  true,
-		Uses:           capacity.SubnetUses(zones, addresses(smallestGeneral, config.Pool{}, env)),
+		Uses:           capacityplan.SubnetUses(zones, addresses(smallestGeneral, config.Pool{}, env)),
 		Notes: []string{"its nodes have several shapes; the smallest it could make stand for all when " +
 			"addresses are kept for it"},
 	}
-	facts.Ceilings = []capacity.Bound{capacity.ConfiguredCeiling(g.Scaler, false, facts.Configured, facts.PerNode)}
+	facts.Ceilings = []capacityplan.Bound{capacityplan.ConfiguredCeiling(g.Scaler, false, facts.Configured, facts.PerNode)}
 	return facts
 }
 
 // addresses that a full node of the shape takes out of its subnet; 0 when the shape is not known.
 func addresses(shape pool.Shape, p config.Pool, env config.Environment) int {
-	cni := capacity.CNI{PrefixDelegation: env.Network.PrefixDelegation || env.Uses(pool.AutoMode)}
+	cni := capacityplan.CNI{PrefixDelegation: env.Network.PrefixDelegation || env.Uses(pool.AutoMode)}
 	// The kubelet's own maximum on EKS images.
 	// https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/kubelet/eni_max_pods.go
 	pods := shape.MaxENIs*(shape.IPv4PerENI-1) + 2
@@ -221,12 +222,12 @@ func addresses(shape pool.Shape, p config.Pool, env config.Environment) int {
 	return cni.AddressesNeeded(shape.MaxENIs, shape.IPv4PerENI, pods-onHostNetwork)
 }
 
-func quotaLimits(env config.Environment, f facts) (limits []capacity.SharedLimit) {
+func quotaLimits(env config.Environment, f facts) (limits []capacityplan.SharedLimit) {
 	reserve := map[pool.CapacityType]int{
 		pool.OnDemand: env.Capacity.ReservedVCPUs.OnDemand,
 		pool.Spot:     env.Capacity.ReservedVCPUs.Spot,
 	}
-	for _, q := range capacity.Quotas {
+	for _, q := range capacityplan.Quotas {
 		switch asked, found := f.Quotas[q.Code]; {
 		case !found: // no pool draws from it
 		case asked.Reason != "":
@@ -239,7 +240,7 @@ func quotaLimits(env config.Environment, f facts) (limits []capacity.SharedLimit
 }
 
 // addressLimits of each zone: by arithmetic for a new network, as AWS reports them for an existing one.
-func addressLimits(env config.Environment, f facts) (limits []capacity.SharedLimit) {
+func addressLimits(env config.Environment, f facts) (limits []capacityplan.SharedLimit) {
 	if env.Network.Existing != nil {
 		free, unknown := map[string]int{}, map[string]string{}
 		for _, s := range f.Subnets {
@@ -253,23 +254,23 @@ func addressLimits(env config.Environment, f facts) (limits []capacity.SharedLim
 		}
 		for _, zone := range slices.Sorted(maps.Keys(free)) {
 			if reason := unknown[zone]; reason != "" {
-				limits = append(limits, capacity.UnknownAddresses(zone, reason))
+				limits = append(limits, capacityplan.UnknownAddresses(zone, reason))
 				continue
 			}
-			limits = append(limits, capacity.FreeAddresses(zone, free[zone], addressReserve))
+			limits = append(limits, capacityplan.FreeAddresses(zone, free[zone], addressReserve))
 		}
 		return limits
 	}
 	for _, b := range newBlocks(env) {
-		limits = append(limits, capacity.PlannedAddresses(b.Zone, []int{b.Private.Bits()}, addressReserve))
+		limits = append(limits, capacityplan.PlannedAddresses(b.Zone, []int{b.Private.Bits()}, addressReserve))
 	}
 	return limits
 }
 
 // zoneShares are a spread pool's maxima in each zone, as limits that only it draws from.
-func zoneShares(p config.Pool, env config.Environment, f facts) (limits []capacity.SharedLimit) {
+func zoneShares(p config.Pool, env config.Environment, f facts) (limits []capacityplan.SharedLimit) {
 	for _, share := range shares(p, env, f) {
-		limits = append(limits, capacity.SharedLimit{
+		limits = append(limits, capacityplan.SharedLimit{
 			Key: shareKey(p, share.Zone), Kind: capacity.ConfiguredKind, Unit: "nodes", Amount: share.Max,
 			Detail: fmt.Sprintf("share of %s", share.Zone),
 		})

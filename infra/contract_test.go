@@ -6,18 +6,19 @@ import (
 	"time"
 
 	"github.com/headroom-eks/headroom/capacity"
-	"github.com/headroom-eks/headroom/components/pool"
+	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 
-func running(nodes int, zone string, how pool.CapacityType) capacity.Realized {
-	return capacity.Realized{Nodes: map[capacity.Place]int{{Zone: zone, CapacityType: how}: nodes}}
+func running(nodes int, zone string, how pool.CapacityType) capacityplan.Realized {
+	return capacityplan.Realized{Nodes: map[capacityplan.Place]int{{Zone: zone, CapacityType: how}: nodes}}
 }
 
 // promise is what one pool of an environment promises.
-func promise(t *testing.T, members string, f facts, realized map[string]capacity.Realized, name string) capacity.Pool {
+func promise(t *testing.T, members string, f facts, realized map[string]capacityplan.Realized, name string) capacity.Pool {
 	t.Helper()
 	for _, p := range document("headroom-dev", configured(t, members), f, realized, noon).Pools {
 		if p.Name == name {
@@ -31,7 +32,7 @@ func promise(t *testing.T, members string, f facts, realized map[string]capacity
 func TestFoundingBug(t *testing.T) { // field fault BR-20
 	p := promise(t,
 		`, "pools": [{"name": "gpu-l4", "scaler": "fixed", "instanceTypes": ["g6.xlarge"], "nodeCount": 1, "minNodeCount": 0, "maxNodeCount": 4}]`,
-		answers(), map[string]capacity.Realized{"gpu-l4": running(1, "us-west-2a", pool.OnDemand)}, "gpu-l4")
+		answers(), map[string]capacityplan.Realized{"gpu-l4": running(1, "us-west-2a", pool.OnDemand)}, "gpu-l4")
 	if p.Nodes != (capacity.Counts{Realized: 1, Maximum: 1, Firm: 1}) || p.BoundBy != capacity.NoAutoscaler {
 		t.Errorf("%+v bound by %s", p.Nodes, p.BoundBy)
 	}
@@ -78,7 +79,7 @@ func TestPromiseOfEachKindOfPool(t *testing.T) {
 			if c.change != nil {
 				c.change(&f)
 			}
-			realized := map[string]capacity.Realized{"gpu-l4": running(c.realized, "us-west-2a", pool.OnDemand)}
+			realized := map[string]capacityplan.Realized{"gpu-l4": running(c.realized, "us-west-2a", pool.OnDemand)}
 			p := promise(t, c.members, f, realized, "gpu-l4")
 			if want := (capacity.Counts{
 				Realized: c.realized,
@@ -94,7 +95,7 @@ func TestPromiseOfEachKindOfPool(t *testing.T) {
 
 func TestPoolThatCouldNotBeCountedSaysSoAndPromisesNothing(t *testing.T) {
 	p := promise(t, karpenterPool, answers(),
-		map[string]capacity.Realized{"gpu-l4": {Unknown: "UnauthorizedOperation"}}, "gpu-l4")
+		map[string]capacityplan.Realized{"gpu-l4": {Unknown: "UnauthorizedOperation"}}, "gpu-l4")
 	if p.Nodes != (capacity.Counts{}) || !strings.Contains(p.Error, "UnauthorizedOperation") {
 		t.Errorf("%+v, error %q", p.Nodes, p.Error)
 	}

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headroom-eks/headroom/capacity"
+	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/components/cluster"
 	"github.com/headroom-eks/headroom/components/clusterautoscaler"
-	"github.com/headroom-eks/headroom/components/pool"
 	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/problem"
 )
 
@@ -145,7 +145,7 @@ func poolZones(p config.Pool, env config.Environment, f facts) ([]string, error)
 			offered = slices.DeleteFunc(offered, func(zone string) bool { return !slices.Contains(in, zone) })
 		}
 	}
-	found, _, err := capacity.PoolZones(strings.Join(p.InstanceTypes, ", "), offered, zones, p.Zones)
+	found, _, err := capacityplan.PoolZones(strings.Join(p.InstanceTypes, ", "), offered, zones, p.Zones)
 	return found, err
 }
 
@@ -158,45 +158,45 @@ func zonesOf(p config.Pool, env config.Environment, f facts) []string {
 // judge reports what AWS's answers refuse.
 func judge(env config.Environment, f facts) (problems problem.List) {
 	for _, question := range f.Unguarded {
-		problems.Add("aws", "%s; without the answer what runs could be replaced or deleted unseen; give the "+
+		problems.Addf("aws", "%s; without the answer what runs could be replaced or deleted unseen; give the "+
 			"permission to ask, and run again", question)
 	}
 	if s, known := f.Shapes[env.System.InstanceType]; !env.Uses(pool.AutoMode) && (!known || s.Architecture == "") {
-		problems.Add("system.instanceType", "EC2 gives no description of %s in %s; choose a type the region has",
+		problems.Addf("system.instanceType", "EC2 gives no description of %s in %s; choose a type the region has",
 			env.System.InstanceType, f.Region)
 	}
 	judgeQuotas(env, f, &problems)
 	for _, zone := range env.Network.Zones {
 		if _, known := f.ZoneIDs[zone]; !known && len(f.ZoneIDs) > 0 {
-			problems.Add("network.zones", "this account has no zone %q in %s; it has %s", zone, f.Region,
+			problems.Addf("network.zones", "this account has no zone %q in %s; it has %s", zone, f.Region,
 				strings.Join(slices.Sorted(maps.Keys(f.ZoneIDs)), ", "))
 		}
 	}
 	if wanted := env.Cluster.KubernetesVersion; len(f.Versions) > 0 && !slices.Contains(f.Versions, wanted) {
-		problems.Add("cluster.kubernetesVersion", "EKS serves no %q in %s; it serves %s", wanted, f.Region,
+		problems.Addf("cluster.kubernetesVersion", "EKS serves no %q in %s; it serves %s", wanted, f.Region,
 			strings.Join(f.Versions, ", "))
 	}
-	problems.Join("cluster.", cluster.CheckVersion(f.LiveVersion, env.Cluster.KubernetesVersion))
+	problems.JoinUnder("cluster.", cluster.CheckVersion(f.LiveVersion, env.Cluster.KubernetesVersion))
 	for _, id := range slices.Sorted(maps.Keys(f.VPCSubnet)) {
 		if vpc := f.VPCSubnet[id]; vpc != env.Network.Existing.VPCID {
-			problems.Add("network.existing", "subnet %s belongs to %s, not to %s; name subnets of one VPC", id, vpc,
+			problems.Addf("network.existing", "subnet %s belongs to %s, not to %s; name subnets of one VPC", id, vpc,
 				env.Network.Existing.VPCID)
 		}
 	}
 	if existing := env.Network.Existing; existing != nil &&
 		(f.VPCCIDR == "" || len(f.Subnets) < len(existing.PrivateSubnetIDs)+len(existing.PublicSubnetIDs)) {
-		problems.Add("network.existing", "the VPC or a subnet could not be read (%s); check the ids and the "+
+		problems.Addf("network.existing", "the VPC or a subnet could not be read (%s); check the ids and the "+
 			"permission to describe them", strings.Join(f.Unknown, "; "))
 	}
 	if zones := networkZones(env, f); env.Network.Existing != nil && len(f.Subnets) > 0 && len(zones) < 2 {
-		problems.Add("network.existing.privateSubnetIds", "all lie in %s; EKS needs two zones at least",
+		problems.Addf("network.existing.privateSubnetIds", "all lie in %s; EKS needs two zones at least",
 			strings.Join(zones, ", "))
 	}
 	for _, ami := range f.MissingAMIs {
-		problems.Add("system.amiRelease", "%s does not exist in %s; pin another release", ami, f.Region)
+		problems.Addf("system.amiRelease", "%s does not exist in %s; pin another release", ami, f.Region)
 	}
 	if s, known := f.Shapes[env.System.InstanceType]; known && s.GPUs > 0 {
-		problems.Add("system.instanceType", "%s has GPUs; system nodes have none", env.System.InstanceType)
+		problems.Addf("system.instanceType", "%s has GPUs; system nodes have none", env.System.InstanceType)
 	}
 	managed := 1 // the system group
 	for _, p := range env.Pools {
@@ -204,15 +204,15 @@ func judge(env config.Environment, f facts) (problems problem.List) {
 			managed += max(1, len(groupZones(p, env, f)))
 		}
 	}
-	if err := capacity.NodeGroupsFit(managed, capacity.DefaultGroupsPerCluster); err != nil {
-		problems.Add("pools", "%v", err)
+	if err := capacityplan.NodeGroupsFit(managed, capacityplan.DefaultGroupsPerCluster); err != nil {
+		problems.Addf("pools", "%v", err)
 	}
 	for i, p := range env.Pools {
 		judgePool(fmt.Sprintf("pools[%d] %q", i, p.Name), p, env, f, &problems)
 	}
 	judgeGeneral(env, &problems)
 	if f.SpotRole != nil && !*f.SpotRole && env.UsesSpot() && !env.Spot.CreateServiceLinkedRole {
-		problems.Add("spot", "this account has no service-linked role AWSServiceRoleForEC2Spot, without which no "+
+		problems.Addf("spot", "this account has no service-linked role AWSServiceRoleForEC2Spot, without which no "+
 			"spot instance starts; "+
 			"create it once (aws iam create-service-linked-role --aws-service-name spot.amazonaws.com) or set "+
 			"spot.createServiceLinkedRole: true in one stack of the account")
@@ -220,7 +220,7 @@ func judge(env config.Environment, f facts) (problems problem.List) {
 	judgeAutoMode(env, f, &problems)
 	for _, name := range slices.Sorted(maps.Keys(f.LiveNodes)) {
 		if n := f.LiveNodes[name]; n > 0 {
-			problems.Add("gitOps", "pool %q has %d running nodes; if it is applied elsewhere already, set "+
+			problems.Addf("gitOps", "pool %q has %d running nodes; if it is applied elsewhere already, set "+
 				"gitOps.applied: true; if this program still "+
 				"holds it, they would be deleted with its NodePool: first run an update with gitOps.nodePools: keep, "+
 				"then apply the manifests and set "+
@@ -238,19 +238,19 @@ func judgeAutoMode(env config.Environment, f facts, problems *problem.List) {
 	}
 	wanted, builtIn := env.Uses(pool.AutoMode), len(env.AutoMode.BuiltInPools) > 0
 	if *f.LiveAuto != wanted && !env.AutoMode.AllowSwitch {
-		problems.Add("autoMode", "the live cluster has Auto Mode %s and this configuration would switch it %s, which "+
+		problems.Addf("autoMode", "the live cluster has Auto Mode %s and this configuration would switch it %s, which "+
 			"moves every node; set autoMode.allowSwitch: true to do it", onOff(*f.LiveAuto), onOff(wanted))
 	}
 	switch {
 	case !wanted:
 	case f.LiveAutoRole != "" && !builtIn:
-		problems.Add("autoMode.builtInPools", "is empty, and the live cluster's settings hold the node role %s of a "+
+		problems.Addf("autoMode.builtInPools", "is empty, and the live cluster's settings hold the node role %s of a "+
 			"built-in pool; taking it out would replace the cluster; keep one", f.LiveAutoRole)
 	case f.LiveAutoRole != "" && !*f.LiveAuto:
-		problems.Add("autoMode.builtInPools", "the live cluster's settings still hold the node role %s of an earlier "+
+		problems.Addf("autoMode.builtInPools", "the live cluster's settings still hold the node role %s of an earlier "+
 			"Auto Mode; a new one would replace the cluster; use another scaler, or a new cluster", f.LiveAutoRole)
 	case f.LiveAutoRole == "" && builtIn && *f.LiveAuto:
-		problems.Add("autoMode.builtInPools", "is %s, and the live cluster runs Auto Mode without any; no order is "+
+		problems.Addf("autoMode.builtInPools", "is %s, and the live cluster runs Auto Mode without any; no order is "+
 			"known in which the nodes' access entry goes from this program to EKS; leave it empty, or switch Auto "+
 			"Mode off first", strings.Join(env.AutoMode.BuiltInPools, ", "))
 	}
@@ -263,7 +263,7 @@ func judgeQuotas(env config.Environment, f facts, problems *problem.List) {
 	needed, by := map[string]int{}, map[string][]string{}
 	for _, p := range env.Pools {
 		vcpus := f.Shapes[p.InstanceTypes[0]].VCPUs
-		uses := capacity.QuotaUses(p.InstanceTypes[0], vcpus, p.CapacityTypes)
+		uses := capacityplan.QuotaUses(p.InstanceTypes[0], vcpus, p.CapacityTypes)
 		nodes := startingNodes(p, env, f)
 		if nodes == 0 || len(uses) != 1 { // a pool with a choice may take what is left elsewhere
 			continue
@@ -273,7 +273,7 @@ func judgeQuotas(env config.Environment, f facts, problems *problem.List) {
 	}
 	for _, code := range slices.Sorted(maps.Keys(needed)) {
 		if q, asked := f.Quotas[code]; asked && q.Reason == "" && needed[code] > q.VCPUs {
-			problems.Add("pools", "%s start with nodes of %d vCPUs together, and the quota %s allows %d; ask AWS for "+
+			problems.Addf("pools", "%s start with nodes of %d vCPUs together, and the quota %s allows %d; ask AWS for "+
 				"more or lower their counts",
 				strings.Join(by[code], ", "), needed[code], code, q.VCPUs)
 		}
@@ -299,30 +299,30 @@ func judgePool(at string, p config.Pool, env config.Environment, f facts, proble
 	for i, t := range p.InstanceTypes {
 		shape, known := f.Shapes[t]
 		if !known {
-			problems.Add(at+".instanceTypes", "EC2 gives no description of %s in %s, so what a node offers is not "+
+			problems.Addf(at+".instanceTypes", "EC2 gives no description of %s in %s, so what a node offers is not "+
 				"known; choose a type the region has", t, f.Region)
 			continue
 		}
 		if shape.GPUs < 1 {
-			problems.Add(at+".instanceTypes", "%s has no whole GPU", t)
+			problems.Addf(at+".instanceTypes", "%s has no whole GPU", t)
 		}
 		if i == 0 {
 			first = shape
 			continue
 		}
 		if shape.VCPUs != first.VCPUs || shape.GPUs != first.GPUs {
-			problems.Add(at+".instanceTypes", "%s has %d vCPUs and %d GPUs, %s has %d and %d; the types of a pool "+
+			problems.Addf(at+".instanceTypes", "%s has %d vCPUs and %d GPUs, %s has %d and %d; the types of a pool "+
 				"have one shape",
 				t, shape.VCPUs, shape.GPUs, first.InstanceType, first.VCPUs, first.GPUs)
 		}
 		if shape.GPUModel != first.GPUModel {
-			problems.Add(at+".instanceTypes",
+			problems.Addf(at+".instanceTypes",
 				"%s has %s GPUs, %s has %s; a gang expects one model, make a pool of each", t, shape.GPUModel,
 				first.InstanceType, first.GPUModel)
 		}
 	}
 	if _, err := poolZones(p, env, f); err != nil {
-		problems.Add(at+".zones", "%v", err)
+		problems.Addf(at+".zones", "%v", err)
 	}
 	judgeGroups(at, p, env, f, problems)
 	judgeNodePool(at, p, env, f, problems)

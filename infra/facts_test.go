@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/headroom-eks/headroom/components/clusterautoscaler"
-	"github.com/headroom-eks/headroom/components/pool"
 	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 // configured is an environment with the given further members, with its defaults.

@@ -11,8 +11,8 @@ import (
 	"github.com/headroom-eks/headroom/components/clusterautoscaler"
 	"github.com/headroom-eks/headroom/components/network"
 	"github.com/headroom-eks/headroom/components/nodegroup"
-	"github.com/headroom-eks/headroom/components/pool"
 	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/problem"
 )
 
@@ -86,7 +86,7 @@ func groups(at string, p config.Pool, env config.Environment, f facts) (out []gr
 			args.Subnets = all.In(part.Zone)
 		}
 		desired, found := clusterautoscaler.DesiredSize(at+" group "+args.Name(), f.LiveGroups[args.Name()], part.Sizes)
-		problems.Join("", found)
+		problems.Join(found)
 		args.Scaling = nodegroup.Scaling{
 			Min:           part.Min,
 			Desired:       desired.Size,
@@ -140,8 +140,8 @@ func judgeGroups(at string, p config.Pool, env config.Environment, f facts, prob
 		return
 	}
 	_, found := groups(at, p, env, f)
-	problems.Join("", found)
-	problems.Join("", clusterautoscaler.ValidateTemplate(at, template(p, f.Shapes[p.InstanceTypes[0]])))
+	problems.Join(found)
+	problems.Join(clusterautoscaler.ValidateTemplate(at, template(p, f.Shapes[p.InstanceTypes[0]])))
 }
 
 // plannedSubnets are the private subnets as they will be: zone and addresses, not yet an id. Group names depend on

@@ -6,8 +6,8 @@ import (
 
 	"github.com/headroom-eks/headroom/components/automode"
 	"github.com/headroom-eks/headroom/components/nodepool"
-	"github.com/headroom-eks/headroom/components/pool"
 	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/problem"
 )
 
@@ -116,12 +116,12 @@ func judgeNodePool(at string, p config.Pool, env config.Environment, f facts, pr
 	case pool.Karpenter:
 		c, err := poolClass(p, env)
 		if err != nil {
-			problems.Add(at+".kubelet", "%v; use settings that the node class knows, see docs/karpenter.md", err)
+			problems.Addf(at+".kubelet", "%v; use settings that the node class knows, see docs/karpenter.md", err)
 		}
-		problems.Join("", nodepool.Validate(at, spec(p, f.Shapes[p.InstanceTypes[0]], zonesOf(p, env, f))))
-		problems.Join("", nodepool.ValidateClass(at, c))
+		problems.Join(nodepool.Validate(at, spec(p, f.Shapes[p.InstanceTypes[0]], zonesOf(p, env, f))))
+		problems.Join(nodepool.ValidateClass(at, c))
 	case pool.AutoMode:
-		problems.Join("", automode.ValidatePool(at, autoPool(p, env, f), env.Cluster.KubernetesVersion))
+		problems.Join(automode.ValidatePool(at, autoPool(p, env, f), env.Cluster.KubernetesVersion))
 	}
 }
 
@@ -130,10 +130,10 @@ func judgeGeneral(env config.Environment, problems *problem.List) {
 	switch g := env.General; {
 	case g == nil:
 	case g.Scaler == pool.Karpenter:
-		problems.Join("", nodepool.Validate(generalPool, generalSpec(*g)))
-		problems.Join("", nodepool.ValidateClass(generalPool, class(env, g.DiskGiB)))
+		problems.Join(nodepool.Validate(generalPool, generalSpec(*g)))
+		problems.Join(nodepool.ValidateClass(generalPool, class(env, g.DiskGiB)))
 	case g.Scaler == pool.AutoMode:
-		problems.Join("", automode.ValidatePool(generalPool, autoGeneral(env), env.Cluster.KubernetesVersion))
+		problems.Join(automode.ValidatePool(generalPool, autoGeneral(env), env.Cluster.KubernetesVersion))
 	}
 }
 

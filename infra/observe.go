@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/headroom-eks/headroom/capacity"
-	"github.com/headroom-eks/headroom/components/pool"
+	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
@@ -32,8 +32,8 @@ type observed struct {
 // observe counts the running instances of each pool by its two tags, joined or not. A question that fails makes that
 // pool's count unknown, with the reason, and stops no other.
 func observe(ctx *pulumi.Context, cluster string, pools []observed,
-	provider pulumi.InvokeOption) map[string]capacity.Realized {
-	found := make([]capacity.Realized, len(pools))
+	provider pulumi.InvokeOption) map[string]capacityplan.Realized {
+	found := make([]capacityplan.Realized, len(pools))
 	slots := make(chan struct{}, parallelQuestions)
 	var wait sync.WaitGroup
 	for i, p := range pools {
@@ -41,14 +41,14 @@ func observe(ctx *pulumi.Context, cluster string, pools []observed,
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			nodes, err := count(ctx, cluster, p, provider)
-			found[i] = capacity.Realized{Nodes: nodes}
+			found[i] = capacityplan.Realized{Nodes: nodes}
 			if err != nil {
-				found[i] = capacity.Realized{Unknown: firstLine(err)}
+				found[i] = capacityplan.Realized{Unknown: firstLine(err)}
 			}
 		})
 	}
 	wait.Wait()
-	realized := map[string]capacity.Realized{}
+	realized := map[string]capacityplan.Realized{}
 	for i, p := range pools {
 		realized[p.name] = found[i]
 	}
@@ -57,7 +57,7 @@ func observe(ctx *pulumi.Context, cluster string, pools []observed,
 
 // count splits a pool's running instances by zone and by how they were bought. The answers of several calls may be of
 // different moments; the total is asked first, and what no zone accounts for is counted under no zone.
-func count(ctx *pulumi.Context, cluster string, p observed, provider pulumi.InvokeOption) (map[capacity.Place]int,
+func count(ctx *pulumi.Context, cluster string, p observed, provider pulumi.InvokeOption) (map[capacityplan.Place]int,
 	error) {
 	number := func(filters ...ec2.GetInstancesFilter) (int, error) {
 		answer, err := ec2.GetInstances(ctx, &ec2.GetInstancesArgs{
@@ -83,7 +83,7 @@ func count(ctx *pulumi.Context, cluster string, p observed, provider pulumi.Invo
 		})...)
 		return max(0, all-ofGroups), err
 	}
-	nodes := map[capacity.Place]int{}
+	nodes := map[capacityplan.Place]int{}
 	left, err := ask()
 	if err != nil || left == 0 {
 		return nodes, err
@@ -109,10 +109,10 @@ func count(ctx *pulumi.Context, cluster string, p observed, provider pulumi.Invo
 			}
 		}
 		if rest := total - spots; rest > 0 {
-			nodes[capacity.Place{Zone: zone, CapacityType: bought}] = rest
+			nodes[capacityplan.Place{Zone: zone, CapacityType: bought}] = rest
 		}
 		if spots > 0 {
-			nodes[capacity.Place{Zone: zone, CapacityType: pool.Spot}] = spots
+			nodes[capacityplan.Place{Zone: zone, CapacityType: pool.Spot}] = spots
 		}
 		if left <= 0 {
 			break

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/headroom-eks/headroom/capacity"
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 func TestPoolsOfClaimsReachTheOutput(t *testing.T) {

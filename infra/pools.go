@@ -11,8 +11,8 @@ import (
 	"github.com/headroom-eks/headroom/components/karpenter"
 	"github.com/headroom-eks/headroom/components/nodegroup"
 	"github.com/headroom-eks/headroom/components/nodepool"
-	"github.com/headroom-eks/headroom/components/pool"
 	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headroom-eks/headroom/capacity"
+	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/components/clusterautoscaler"
-	"github.com/headroom-eks/headroom/components/pool"
 	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
@@ -183,7 +183,7 @@ func askNetwork(ctx *pulumi.Context, env config.Environment, f *facts, provider 
 func askQuotas(ctx *pulumi.Context, env config.Environment, f *facts, provider pulumi.InvokeOption) {
 	var codes []string
 	for _, p := range env.Pools {
-		for _, use := range capacity.QuotaUses(p.InstanceTypes[0], 1, p.CapacityTypes) {
+		for _, use := range capacityplan.QuotaUses(p.InstanceTypes[0], 1, p.CapacityTypes) {
 			codes = append(codes, use.Limit)
 		}
 	}

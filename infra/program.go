@@ -107,11 +107,11 @@ func load(ctx *pulumi.Context) (config.Environment, error) {
 	env = env.WithDefaults(ctx.Stack())
 	problems = validate(env)
 	if pulumiconfig.Get(ctx, "aws:region") == "" {
-		problems.Add("aws:region", "is not set; set it, for example: pulumi config set aws:region us-west-2")
+		problems.Addf("aws:region", "is not set; set it, for example: pulumi config set aws:region us-west-2")
 	}
 	for _, key := range otherProviderKeys {
 		if pulumiconfig.Get(ctx, "aws:"+key) != "" {
-			problems.Add("aws:"+key, "is set, and this program reads aws:region and aws:profile alone; remove it, or "+
+			problems.Addf("aws:"+key, "is set, and this program reads aws:region and aws:profile alone; remove it, or "+
 				"put it into the profile or the environment of the command")
 		}
 	}

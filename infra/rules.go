@@ -15,8 +15,9 @@ import (
 	"github.com/headroom-eks/headroom/components/karpenter"
 	"github.com/headroom-eks/headroom/components/network"
 	"github.com/headroom-eks/headroom/components/nodepool"
-	"github.com/headroom-eks/headroom/components/pool"
 	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/infra/plan"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/problem"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -28,27 +29,27 @@ func validate(env config.Environment) problem.List {
 	if !env.Cluster.HasVersion() { // said by now; what hangs on the version would only say it again
 		env.Cluster.KubernetesVersion = config.DefaultKubernetesVersion
 	}
-	problems.Join("", network.ValidateEndpoints("network.interfaceEndpoints", env.Network.InterfaceEndpoints))
-	var claimants []pool.Claimant
+	problems.Join(network.ValidateEndpoints("network.interfaceEndpoints", env.Network.InterfaceEndpoints))
+	var claimants []plan.Claimant
 	if env.General != nil {
-		claimants = append(claimants, pool.Claimant{Name: generalPool, Scaler: env.General.Scaler})
+		claimants = append(claimants, plan.Claimant{Name: generalPool, Scaler: env.General.Scaler})
 	}
 	if g := env.General; g != nil && g.Scaler == pool.AutoMode {
-		problems.Join("", validateAutoPool("general", nodepool.Spec{
+		problems.Join(validateAutoPool("general", nodepool.Spec{
 			Name: generalPool, ExpireAfter: g.ExpireAfter, General: &nodepool.General{VCPUs: 1, MemoryGiB: 1},
 		}, len(g.StartupTaints) > 0))
 	}
 	for i, p := range env.Pools {
-		claimants = append(claimants, pool.Claimant{Name: p.Name, Scaler: p.Scaler, Taints: p.AllTaints()})
+		claimants = append(claimants, plan.Claimant{Name: p.Name, Scaler: p.Scaler, Taints: p.AllTaints()})
 		validateScaler(fmt.Sprintf("pools[%d] %q", i, p.Name), p, env, &problems)
 	}
-	problems.Join("", pool.ValidateOverlap("pools", claimants, env.PodsSelectPool))
+	problems.Join(plan.ValidateOverlap("pools", claimants, env.PodsSelectPool))
 
 	if env.Uses(pool.Karpenter) {
-		problems.Join("", karpenter.ValidateVersion("karpenter.version", env.Karpenter.Version,
+		problems.Join(karpenter.ValidateVersion("karpenter.version", env.Karpenter.Version,
 			env.Cluster.KubernetesVersion))
 		if env.Network.NATGateways == "none" && !env.Karpenter.InstanceProfile {
-			problems.Add("karpenter.instanceProfile", "is false, and with network.natGateways none the controller "+
+			problems.Addf("karpenter.instanceProfile", "is false, and with network.natGateways none the controller "+
 				"cannot reach IAM, "+
 				"which has no endpoint, to make one itself; set it to true") // field fault BR-48
 		}
@@ -56,10 +57,10 @@ func validate(env config.Environment) problem.List {
 	if env.Uses(pool.ClusterAutoscaler) {
 		_, found := clusterautoscaler.ReleaseFor("cluster.kubernetesVersion", env.Cluster.KubernetesVersion,
 			clusterautoscaler.Release{})
-		problems.Join("", found)
+		problems.Join(found)
 	}
 	if env.Uses(pool.AutoMode) && env.System.Tainted {
-		problems.Add("system", "Auto Mode has no system group of ours; remove system.tainted")
+		problems.Addf("system", "Auto Mode has no system group of ours; remove system.tainted")
 	}
 	return problems
 }
@@ -67,13 +68,13 @@ func validate(env config.Environment) problem.List {
 func validateScaler(at string, p config.Pool, env config.Environment, problems *problem.List) {
 	switch p.Scaler {
 	case pool.Karpenter:
-		problems.Join("", validateKubelet(at+".kubelet", p.Kubelet))
+		problems.Join(validateKubelet(at+".kubelet", p.Kubelet))
 		if p.DeviceMode == pool.DRA && !p.Static {
-			problems.Join("", nodepool.ValidateDRA(at, env.Karpenter.Version, env.Cluster.KubernetesVersion,
+			problems.Join(nodepool.ValidateDRA(at, env.Karpenter.Version, env.Cluster.KubernetesVersion,
 				env.Karpenter.EnableDRA))
 		}
 	case pool.AutoMode:
-		problems.Join("", automode.ValidateDeviceMode(at, p.DeviceMode, env.Cluster.KubernetesVersion))
+		problems.Join(automode.ValidateDeviceMode(at, p.DeviceMode, env.Cluster.KubernetesVersion))
 		anyGPU := &nodepool.Advertised{
 			InstanceTypes: []string{"g6.xlarge"},
 			DeviceMode:    pool.Plugin,
@@ -81,7 +82,7 @@ func validateScaler(at string, p config.Pool, env config.Environment, problems *
 			GPUs:          1,
 			MaxNodeCount:  1,
 		}
-		problems.Join("", validateAutoPool(at, nodepool.Spec{
+		problems.Join(validateAutoPool(at, nodepool.Spec{
 			Name:                   p.Name,
 			ExpireAfter:            p.ExpireAfter,
 			TerminationGracePeriod: p.TerminationGracePeriod,
@@ -89,7 +90,7 @@ func validateScaler(at string, p config.Pool, env config.Environment, problems *
 			Taints:                 []pool.Taint{pool.GPUTaint},
 		}, len(p.StartupTaints) > 0))
 	case pool.ClusterAutoscaler:
-		problems.Join("", validateTaintKeys(at, p))
+		problems.Join(validateTaintKeys(at, p))
 		groups := 1
 		if p.Spread != "" {
 			groups = len(p.Zones)
@@ -98,7 +99,7 @@ func validateScaler(at string, p config.Pool, env config.Environment, problems *
 			}
 		}
 		if p.MinNodeCount != nil {
-			problems.Join("", clusterautoscaler.ValidateWake(at, p.DeviceMode, *p.MinNodeCount, groups,
+			problems.Join(clusterautoscaler.ValidateWake(at, p.DeviceMode, *p.MinNodeCount, groups,
 				p.AcceptNoWakeFromZero))
 		}
 	}
@@ -114,7 +115,7 @@ func validateKubelet(at string, given map[string]any) (problems problem.List) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(known, key) {
-			problems.Add(at+"."+key, "is not a known key; use one of %s",
+			problems.Addf(at+"."+key, "is not a known key; use one of %s",
 				strings.Join(slices.Sorted(slices.Values(known)), ", "))
 			continue
 		}
@@ -122,9 +123,9 @@ func validateKubelet(at string, given map[string]any) (problems problem.List) {
 		var wrong *json.UnmarshalTypeError
 		switch {
 		case errors.As(err, &wrong):
-			problems.Add(at+"."+key, "found a %s; write %s", wrong.Value, kinds[wrong.Type.Kind()])
+			problems.Addf(at+"."+key, "found a %s; write %s", wrong.Value, kinds[wrong.Type.Kind()])
 		case err != nil:
-			problems.Add(at+"."+key, "%v", err)
+			problems.Addf(at+"."+key, "%v", err)
 		}
 	}
 	if problems.Err() != nil {
@@ -132,9 +133,9 @@ func validateKubelet(at string, given map[string]any) (problems problem.List) {
 	}
 	settings, err := kubelet(given)
 	if err != nil {
-		problems.Add(at, "%v", err)
+		problems.Addf(at, "%v", err)
 	}
-	problems.Join("", nodepool.ValidateKubelet(at, settings))
+	problems.Join(nodepool.ValidateKubelet(at, settings))
 	return problems
 }
 
@@ -150,7 +151,7 @@ func validateTaintKeys(at string, p config.Pool) (problems problem.List) {
 	effects := map[string]pool.Effect{pool.GPUTaint.Key: pool.GPUTaint.Effect}
 	for i, t := range p.Taints {
 		if effect, found := effects[t.Key]; found && effect != t.Effect {
-			problems.Add(fmt.Sprintf("%s.taints[%d] %q", at, i, t.Key), "the key has effect %s too, and with scaler "+
+			problems.Addf(fmt.Sprintf("%s.taints[%d] %q", at, i, t.Key), "the key has effect %s too, and with scaler "+
 				"%s a key has one; use two keys", effect, p.Scaler)
 		}
 		effects[t.Key] = t.Effect
@@ -162,7 +163,7 @@ func validateTaintKeys(at string, p config.Pool) (problems problem.List) {
 // else that could be wrong: the configuration's own rules speak of the rest, and of what is no duration.
 func validateAutoPool(at string, spec nodepool.Spec, startupTaints bool) (problems problem.List) {
 	if startupTaints {
-		problems.Join("", automode.Refuse(at, automode.StartupTaints))
+		problems.Join(automode.Refuse(at, automode.StartupTaints))
 	}
 	for _, d := range []string{spec.ExpireAfter, spec.TerminationGracePeriod} {
 		if _, err := time.ParseDuration(d); err != nil && d != "" && d != "Never" {
@@ -173,6 +174,6 @@ func validateAutoPool(at string, spec nodepool.Spec, startupTaints bool) (proble
 		return problems
 	}
 	spec.CapacityTypes = []pool.CapacityType{pool.OnDemand}
-	problems.Join("", automode.ValidatePool(at, automode.Pool{Spec: spec}, config.DefaultKubernetesVersion))
+	problems.Join(automode.ValidatePool(at, automode.Pool{Spec: spec}, config.DefaultKubernetesVersion))
 	return problems
 }

@@ -1,36 +1,97 @@
 // Package problem collects everything that is wrong with an input, so that a person reads all of it at once.
 //
-// It owns the shape of a complaint: a path, what was found, the remedy. It decides nothing about what is wrong.
+// It owns the shape of a complaint and how it is printed. It decides nothing about what is wrong.
 package problem
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// List collects problems in the order in which they were found. The zero value is an empty list.
-type List struct{ items []string }
-
-// Add records one problem of the value at path. The text says what was found and what to do about it, for example:
-// Add(`pools[2] "gpu-l4"`, "minNodeCount %d exceeds maxNodeCount %d; lower it or raise the maximum", 3, 2).
-func (l *List) Add(path, format string, args ...any) {
-	l.items = append(l.items, path+": "+fmt.Sprintf(format, args...))
+// Problem is one thing that is wrong with an input.
+type Problem struct {
+	// Path of the value, as a person would look for it: `pools[2] "gpu-l4".minNodeCount`.
+	Path string
+	// Wrong is what is wrong with it: "exceeds maxNodeCount 2".
+	Wrong string
+	// Found is the value found, as text; empty when Wrong says it already.
+	Found string
+	// Remedy is what to do: "lower it or raise the maximum".
+	Remedy string
 }
 
-// Join appends the problems of another list, each path prefixed with parent.
-func (l *List) Join(parent string, other List) {
-	for _, item := range other.items {
-		l.items = append(l.items, parent+item)
+// String is `path: what is wrong (found value); what to do`, without the parts that are empty.
+func (p Problem) String() string {
+	text := p.Wrong
+	if p.Path != "" {
+		text = p.Path + ": " + text
+	}
+	if p.Found != "" {
+		text += " (found " + p.Found + ")"
+	}
+	if p.Remedy != "" {
+		text += "; " + p.Remedy
+	}
+	return text
+}
+
+// List collects problems in the order in which they were found. The zero value is an empty list.
+type List struct{ items []Problem }
+
+// Add records that the value at path is wrong. Found is the value, nil when wrong says it already; text is printed in
+// quotes.
+func (l *List) Add(path, wrong string, found any, remedy string) {
+	l.items = append(l.items, Problem{Path: path, Wrong: wrong, Found: shown(found), Remedy: remedy})
+}
+
+// shown is a value as a reader of YAML knows it: text in quotes, a list in brackets, nothing for nil.
+func shown(found any) string {
+	switch v := found.(type) {
+	case nil:
+		return ""
+	case int, bool, float64:
+		return fmt.Sprint(v)
+	case []string:
+		return "[" + strings.Join(v, ", ") + "]"
+	case fmt.Stringer:
+		return v.String()
+	default:
+		return fmt.Sprintf("%q", fmt.Sprint(v))
 	}
 }
 
-// Items returns the problems as written.
-func (l List) Items() []string { return append([]string(nil), l.items...) }
+// Addf is being replaced by Add.
+func (l *List) Addf(path, format string, args ...any) {
+	l.items = append(l.items, Problem{Path: path, Wrong: fmt.Sprintf(format, args...)})
+}
+
+// Join appends the problems of another list.
+func (l *List) Join(other List) { l.items = append(l.items, other.items...) }
+
+// JoinUnder is being removed: whoever finds problems knows their paths.
+func (l *List) JoinUnder(parent string, other List) {
+	for _, item := range other.items {
+		item.Path = parent + item.Path
+		l.items = append(l.items, item)
+	}
+}
+
+// All returns the problems.
+func (l List) All() []Problem { return slices.Clone(l.items) }
+
+// Items returns the problems as printed.
+func (l List) Items() (lines []string) {
+	for _, item := range l.items {
+		lines = append(lines, item.String())
+	}
+	return lines
+}
 
 // Err is nil for an empty list, and otherwise one error with a line for each problem.
 func (l List) Err() error {
 	if len(l.items) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d problem(s):\n  %s", len(l.items), strings.Join(l.items, "\n  "))
+	return fmt.Errorf("%d problem(s):\n  %s", len(l.items), strings.Join(l.Items(), "\n  "))
 }

@@ -74,15 +74,15 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 
 func (a *Args) validate(name string) (problems problem.List) {
 	if a == nil || a.ClusterName == nil || a.ClusterRoleName == nil || a.Partition == "" || a.DNSSuffix == "" {
-		problems.Add(name, "partition, DNS suffix, cluster name and cluster role are all needed; pass each")
+		problems.Addf(name, "partition, DNS suffix, cluster name and cluster role are all needed; pass each")
 		return problems
 	}
-	problems.Join("", a.Settings.Validate(name))
+	problems.Join(a.Settings.Validate(name))
 	if !a.Settings.Enabled {
-		problems.Add(name, "Auto Mode is off in the cluster's settings; turn it on or leave this out")
+		problems.Addf(name, "Auto Mode is off in the cluster's settings; turn it on or leave this out")
 	}
 	if a.Settings.ClusterCarriesNodeRole() && a.ClusterNodeRoleName == nil {
-		problems.Add(name, "with built-in pools %v the node role is the cluster's; pass its name",
+		problems.Addf(name, "with built-in pools %v the node role is the cluster's; pass its name",
 			a.Settings.BuiltInPools)
 	}
 	return problems

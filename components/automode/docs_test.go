@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headroom-eks/headroom/capacity"
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/capacity/plan"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 const root = "../.."
@@ -35,7 +35,7 @@ func TestGuideSaysWhoWakesFromZero(t *testing.T) {
 		row, _, _ = strings.Cut(row, "\n")
 		cells := strings.Split(row, "|")
 		for i, scaler := range columns {
-			wakes, _ := capacity.Wake(capacity.WakeFacts{
+			wakes, _ := plan.Wake(plan.WakeFacts{
 				Scaler:            scaler,
 				DeviceMode:        mode,
 				ScalerVersion:     "1.36.0",
@@ -74,7 +74,7 @@ func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	names := map[string]bool{}
-	for _, folder := range []string{"components", "capacity"} {
+	for _, folder := range []string{"components", "capacity", "infra"} {
 		err := fs.WalkDir(os.DirFS(root), folder, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
 				return err

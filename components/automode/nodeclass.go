@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/headroom-eks/headroom/components/nodepool"
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/problem"
 )
 
@@ -47,19 +47,19 @@ const minStorageGiB, maxStorageGiB = 1, 59000
 
 func (c Class) validate(path string) (problems problem.List) {
 	if c.StorageGiB != 0 && (c.StorageGiB < minStorageGiB || c.StorageGiB > maxStorageGiB) {
-		problems.Add(path+".storageGiB", "%d is outside %d to %d; choose a size EKS accepts", c.StorageGiB,
+		problems.Addf(path+".storageGiB", "%d is outside %d to %d; choose a size EKS accepts", c.StorageGiB,
 			minStorageGiB, maxStorageGiB)
 	}
 	for i, id := range c.CapacityReservationIDs {
 		if !strings.HasPrefix(id, "cr-") {
-			problems.Add(fmt.Sprintf("%s.capacityReservationIds[%d]", path, i), "%q is no capacity reservation; its "+
+			problems.Addf(fmt.Sprintf("%s.capacityReservationIds[%d]", path, i), "%q is no capacity reservation; its "+
 				"id begins with cr-", id)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Tags)) {
 		for _, prefix := range reservedTagPrefixes {
 			if strings.HasPrefix(key, prefix) {
-				problems.Add(fmt.Sprintf("%s.tags[%q]", path, key), "EKS keeps tags under %q to itself; use a key of "+
+				problems.Addf(fmt.Sprintf("%s.tags[%q]", path, key), "EKS keeps tags under %q to itself; use a key of "+
 					"your own", prefix)
 			}
 		}

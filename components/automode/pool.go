@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/headroom-eks/headroom/components/nodepool"
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/problem"
 )
 
@@ -33,45 +33,45 @@ const (
 // ValidatePool reports everything about a pool that nodepool, EKS or Auto Mode would refuse. kubernetesVersion is the
 // cluster's ("1.36").
 func ValidatePool(path string, p Pool, kubernetesVersion string) (problems problem.List) {
-	problems.Join("", nodepool.Validate(path, p.withDefaults().Spec))
-	problems.Join("", p.Class.validate(path+".class"))
+	problems.Join(nodepool.Validate(path, p.withDefaults().Spec))
+	problems.Join(p.Class.validate(path + ".class"))
 	if p.Spec.Name == "default" {
-		problems.Add(path+".name", `"default" is the NodeClass that EKS keeps itself; choose another name`)
+		problems.Addf(path+".name", `"default" is the NodeClass that EKS keeps itself; choose another name`)
 	}
 	for _, builtIn := range BuiltInPools {
 		if p.Spec.Name == builtIn {
-			problems.Add(path+".name", "%q is a pool that EKS keeps itself; choose another name", builtIn)
+			problems.Addf(path+".name", "%q is a pool that EKS keeps itself; choose another name", builtIn)
 		}
 	}
 	if a := p.Spec.Advertised; a != nil {
-		problems.Join("", ValidateDeviceMode(path, a.DeviceMode, kubernetesVersion))
+		problems.Join(ValidateDeviceMode(path, a.DeviceMode, kubernetesVersion))
 		if a.Static {
-			problems.Join("", Refuse(path, Static))
+			problems.Join(Refuse(path, Static))
 		}
 	}
 	if len(p.Spec.StartupTaints) > 0 {
-		problems.Join("", Refuse(path, StartupTaints))
+		problems.Join(Refuse(path, StartupTaints))
 	}
 	for _, c := range p.Spec.CapacityTypes {
 		if c == pool.Reserved && len(p.Class.CapacityReservationIDs) == 0 {
-			problems.Add(path+".capacityTypes", "%q without capacityReservationIds finds no capacity; name the "+
+			problems.Addf(path+".capacityTypes", "%q without capacityReservationIds finds no capacity; name the "+
 				"reservations", c)
 		}
 	}
-	problems.Join("", validateLifetime(path, p.withDefaults().Spec))
+	problems.Join(validateLifetime(path, p.withDefaults().Spec))
 	return problems
 }
 
 func validateLifetime(path string, spec nodepool.Spec) (problems problem.List) {
 	if spec.ExpireAfter == "Never" {
-		problems.Add(path+".expireAfter", "Auto Mode replaces every node after %d hours at the latest; give a duration",
+		problems.Addf(path+".expireAfter", "Auto Mode replaces every node after %d hours at the latest; give a duration",
 			int(maxLifetime.Hours()))
 		return problems
 	}
 	grace := gracePeriod(spec)
 	expire, err := time.ParseDuration(spec.ExpireAfter)
 	if err == nil && expire+grace > maxLifetime {
-		problems.Add(path+".expireAfter", "%s and a grace period of %s are more than the %d hours Auto Mode lets a "+
+		problems.Addf(path+".expireAfter", "%s and a grace period of %s are more than the %d hours Auto Mode lets a "+
 			"node live; shorten one",
 			spec.ExpireAfter, grace, int(maxLifetime.Hours()))
 	}

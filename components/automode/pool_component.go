@@ -111,9 +111,9 @@ func (a *PoolArgs) wire(spec map[string]any) {
 
 func (a *PoolArgs) validate(name string) (problems problem.List) {
 	if a == nil || a.Access == nil || a.ClusterName == nil || a.SubnetIDs == nil || a.SecurityGroupIDs == nil {
-		problems.Add(name, "access, cluster name, subnets and security groups are all needed; pass each")
+		problems.Addf(name, "access, cluster name, subnets and security groups are all needed; pass each")
 		return problems
 	}
-	problems.Join("", ValidatePool(name, a.Pool, a.KubernetesVersion))
+	problems.Join(ValidatePool(name, a.Pool, a.KubernetesVersion))
 	return problems
 }

@@ -3,7 +3,7 @@ package automode
 import (
 	"slices"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/problem"
 	"golang.org/x/mod/semver"
 )
@@ -57,10 +57,10 @@ func Refuse(path string, given ...Setting) (problems problem.List) {
 	for _, setting := range slices.Compact(slices.Sorted(slices.Values(given))) {
 		why, known := refusals[setting]
 		if !known {
-			problems.Add(path, "setting %q is not one of Auto Mode's refusals; this is a fault of the program", setting)
+			problems.Addf(path, "setting %q is not one of Auto Mode's refusals; this is a fault of the program", setting)
 			continue
 		}
-		problems.Add(path+"."+string(setting), "not possible with scaler %s: %s; %s (%s)", pool.AutoMode, why.reason,
+		problems.Addf(path+"."+string(setting), "not possible with scaler %s: %s; %s (%s)", pool.AutoMode, why.reason,
 			why.remedy, why.source)
 	}
 	return problems
@@ -78,10 +78,10 @@ func ValidateDeviceMode(path string, mode pool.DeviceMode, kubernetesVersion str
 	}
 	version := "v" + kubernetesVersion
 	if !semver.IsValid(version) {
-		problems.Add(path+".deviceMode", "the Kubernetes version %q cannot be read; give it as %q", kubernetesVersion,
+		problems.Addf(path+".deviceMode", "the Kubernetes version %q cannot be read; give it as %q", kubernetesVersion,
 			draVersion)
 	} else if semver.Compare(version, "v"+draVersion) < 0 {
-		problems.Add(path+".deviceMode", "%s needs Kubernetes %s with scaler %s, and the cluster has %s; use %s, or "+
+		problems.Addf(path+".deviceMode", "%s needs Kubernetes %s with scaler %s, and the cluster has %s; use %s, or "+
 			"raise the version",
 			pool.DRA, draVersion, pool.AutoMode, kubernetesVersion, pool.Plugin)
 	}

@@ -33,14 +33,14 @@ func (s Settings) Validate(path string) (problems problem.List) {
 	for i, name := range s.BuiltInPools {
 		at := fmt.Sprintf("%s.builtInPools[%d]", path, i)
 		if !slices.Contains(BuiltInPools, name) {
-			problems.Add(at, "%q is not a built-in pool (field fault BR-84); use %s or %s", name, BuiltInPools[0],
+			problems.Addf(at, "%q is not a built-in pool (field fault BR-84); use %s or %s", name, BuiltInPools[0],
 				BuiltInPools[1])
 		} else if slices.Contains(s.BuiltInPools[:i], name) {
-			problems.Add(at, "%q is given twice; keep one", name)
+			problems.Addf(at, "%q is given twice; keep one", name)
 		}
 	}
 	if !s.Enabled && len(s.BuiltInPools) > 0 {
-		problems.Add(path+".builtInPools", "%v need Auto Mode, which is off; turn it on or remove them", s.BuiltInPools)
+		problems.Addf(path+".builtInPools", "%v need Auto Mode, which is off; turn it on or remove them", s.BuiltInPools)
 	}
 	return problems
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/headroom-eks/headroom/components/irsa"
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 	awseks "github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
 	storagev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/storage/v1"

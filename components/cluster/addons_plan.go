@@ -3,7 +3,8 @@ package cluster
 import (
 	"encoding/json"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
+	"github.com/headroom-eks/headroom/pool/label"
 	"github.com/headroom-eks/headroom/problem"
 )
 
@@ -57,21 +58,21 @@ func values(v map[string]any) (string, error) {
 }
 
 func (a AddonsArgs) validate() (problems problem.List) {
-	problems.Join("", pool.ValidateTaints("systemTaints", a.SystemTaints))
+	problems.Join(label.ValidateTaints("systemTaints", a.SystemTaints))
 	if a.AutoMode {
 		return problems
 	}
 	if a.CoreDNSVersion == "" || a.EBSCSIVersion == "" {
-		problems.Add("addons", "coredns and aws-ebs-csi-driver each need a pinned version")
+		problems.Addf("addons", "coredns and aws-ebs-csi-driver each need a pinned version")
 	}
 	if a.ClusterName == nil || a.OIDCProviderArn == nil || a.Issuer == nil {
-		problems.Add("cluster", "name, OIDC provider and issuer are all needed")
+		problems.Addf("cluster", "name, OIDC provider and issuer are all needed")
 	}
 	if a.Partition == "" {
-		problems.Add("partition", "it is empty; look it up")
+		problems.Addf("partition", "it is empty; look it up")
 	}
 	if len(a.Nodes) == 0 {
-		problems.Add("nodes", "the add-ons run on nodes and wait for them; name the system group")
+		problems.Addf("nodes", "the add-ons run on nodes and wait for them; name the system group")
 	}
 	return problems
 }

@@ -132,7 +132,7 @@ var kubernetesVersion = regexp.MustCompile(`^1\.([1-9][0-9]*)$`)
 func CheckVersion(live, wanted string) (problems problem.List) {
 	to := kubernetesVersion.FindStringSubmatch(wanted)
 	if to == nil {
-		problems.Add("kubernetesVersion", "%q is not a version; write one like \"1.36\"", wanted)
+		problems.Addf("kubernetesVersion", "%q is not a version; write one like \"1.36\"", wanted)
 		return problems
 	}
 	if live == "" {
@@ -140,19 +140,19 @@ func CheckVersion(live, wanted string) (problems problem.List) {
 	}
 	from := kubernetesVersion.FindStringSubmatch(live)
 	if from == nil {
-		problems.Add("kubernetesVersion", "the cluster reports version %q, which is not understood", live)
+		problems.Addf("kubernetesVersion", "the cluster reports version %q, which is not understood", live)
 		return problems
 	}
 	has, err := strconv.Atoi(from[1])
 	wants, err2 := strconv.Atoi(to[1])
 	switch {
 	case err != nil || err2 != nil:
-		problems.Add("kubernetesVersion", "%q or %q is not a version", live, wanted)
+		problems.Addf("kubernetesVersion", "%q or %q is not a version", live, wanted)
 	case wants < has:
-		problems.Add("kubernetesVersion", "%s is below the cluster's %s, and a control plane cannot go back; set it "+
+		problems.Addf("kubernetesVersion", "%s is below the cluster's %s, and a control plane cannot go back; set it "+
 			"to %s", wanted, live, live)
 	case wants > has+1:
-		problems.Add("kubernetesVersion", "%s is more than one minor above the cluster's %s; go to 1.%d first", wanted,
+		problems.Addf("kubernetesVersion", "%s is more than one minor above the cluster's %s; go to 1.%d first", wanted,
 			live, has+1)
 	}
 	return problems
@@ -177,38 +177,38 @@ func (a Args) withDefaults() Args {
 }
 
 func (a Args) validate() (problems problem.List) {
-	problems.Join("", CheckVersion("", a.Version))
+	problems.Join(CheckVersion("", a.Version))
 	if a.Name == nil || a.VpcID == nil || a.SubnetIDs == nil {
-		problems.Add("network", "name, VPC and subnets are all needed")
+		problems.Addf("network", "name, VPC and subnets are all needed")
 	}
 	for what, value := range map[string]string{"region": a.Region, "partition": a.Partition, "account": a.AccountID} {
 		if value == "" {
-			problems.Add(what, "it is empty; look it up")
+			problems.Addf(what, "it is empty; look it up")
 		}
 	}
 	for i, cidr := range a.PublicAccessCIDRs {
 		if p, err := netip.ParsePrefix(cidr); err != nil || !p.Addr().Is4() || p != p.Masked() {
-			problems.Add(fmt.Sprintf("publicAccessCidrs[%d]", i), "%q is not an IPv4 range; write one like "+
+			problems.Addf(fmt.Sprintf("publicAccessCidrs[%d]", i), "%q is not an IPv4 range; write one like "+
 				"203.0.113.0/24", cidr)
 		}
 	}
 	for i, typ := range a.LogTypes {
 		if !slices.Contains(logTypes, typ) {
-			problems.Add(fmt.Sprintf("logTypes[%d]", i), "%q is unknown; use %s", typ, strings.Join(logTypes, ", "))
+			problems.Addf(fmt.Sprintf("logTypes[%d]", i), "%q is unknown; use %s", typ, strings.Join(logTypes, ", "))
 		}
 	}
 	if !slices.Contains(retentionDays, a.LogRetentionDays) {
-		problems.Add("logRetentionDays", "CloudWatch keeps no log for %d days; use one of %v", a.LogRetentionDays,
+		problems.Addf("logRetentionDays", "CloudWatch keeps no log for %d days; use one of %v", a.LogRetentionDays,
 			retentionDays)
 	}
 	if a.UpgradePolicy != Standard && a.UpgradePolicy != Extended {
-		problems.Add("upgradePolicy", "%q is unknown; use %s or %s", a.UpgradePolicy, Standard, Extended)
+		problems.Addf("upgradePolicy", "%q is unknown; use %s or %s", a.UpgradePolicy, Standard, Extended)
 	}
 	if a.AutoMode == nil && (a.VPCCNIVersion == "" || a.KubeProxyVersion == "") {
-		problems.Add("addons", "vpc-cni and kube-proxy each need a pinned version")
+		problems.Addf("addons", "vpc-cni and kube-proxy each need a pinned version")
 	}
-	problems.Join("", a.validateAccess())
-	problems.Join("", a.AutoMode.validate())
+	problems.Join(a.validateAccess())
+	problems.Join(a.AutoMode.validate())
 	return problems
 }
 
@@ -217,17 +217,17 @@ func (a Args) validateAccess() (problems problem.List) {
 	for _, name := range slices.Sorted(maps.Keys(a.Access)) {
 		at, entry := fmt.Sprintf("access[%q]", name), a.Access[name]
 		if !accessName.MatchString(name) {
-			problems.Add(at, "the name may hold lower-case letters, digits and dashes")
+			problems.Addf(at, "the name may hold lower-case letters, digits and dashes")
 		}
 		if !principalArn.MatchString(entry.PrincipalArn) {
-			problems.Add(at, "%q is not the ARN of a role or user", entry.PrincipalArn)
+			problems.Addf(at, "%q is not the ARN of a role or user", entry.PrincipalArn)
 		}
 		if first, taken := owner[entry.PrincipalArn]; taken {
-			problems.Add(at, "access[%q] names the same principal, and EKS takes one entry for each; keep one", first)
+			problems.Addf(at, "access[%q] names the same principal, and EKS takes one entry for each; keep one", first)
 		}
 		owner[entry.PrincipalArn] = name
 		if accessPolicies[entry.Policy] == "" {
-			problems.Add(at, "policy %q is unknown; use %s", entry.Policy,
+			problems.Addf(at, "policy %q is unknown; use %s", entry.Policy,
 				strings.Join(slices.Sorted(maps.Keys(accessPolicies)), ", "))
 		}
 	}
@@ -241,11 +241,11 @@ func (m *AutoMode) validate() (problems problem.List) {
 	}
 	for i, p := range m.NodePools {
 		if !slices.Contains(builtInPools, p) {
-			problems.Add(fmt.Sprintf("autoMode.nodePools[%d]", i), "%q is unknown; use %s", p,
+			problems.Addf(fmt.Sprintf("autoMode.nodePools[%d]", i), "%q is unknown; use %s", p,
 				strings.Join(builtInPools, ", "))
 		}
 		if slices.Contains(m.NodePools[:i], p) {
-			problems.Add(fmt.Sprintf("autoMode.nodePools[%d]", i), "%q is given twice; keep one", p)
+			problems.Addf(fmt.Sprintf("autoMode.nodePools[%d]", i), "%q is given twice; keep one", p)
 		}
 	}
 	return problems

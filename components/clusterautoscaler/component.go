@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/headroom-eks/headroom/components/irsa"
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 	helm "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/helm/v4"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
@@ -71,7 +71,7 @@ type Controller struct {
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Controller, error) {
 	problems := Validate(fmt.Sprintf("cluster-autoscaler %q", name), args)
 	if len(name) > maxName {
-		problems.Add("cluster-autoscaler "+name, "the name has %d characters, at most %d leave room for the role's; "+
+		problems.Addf("cluster-autoscaler "+name, "the name has %d characters, at most %d leave room for the role's; "+
 			"shorten it", len(name), maxName)
 	}
 	if err := problems.Err(); err != nil {

@@ -60,7 +60,7 @@ func DesiredSize(group string, live Live, want Sizes) (Desired, problem.List) {
 				group, live.Min, live.Max),
 		}, problems
 	case live.Desired > want.Max:
-		problems.Add(group, "it has %d nodes and maxNodeCount is %d; drain it to %d first, or keep maxNodeCount at "+
+		problems.Addf(group, "it has %d nodes and maxNodeCount is %d; drain it to %d first, or keep maxNodeCount at "+
 			"%d or more",
 			live.Desired, want.Max, want.Max, live.Desired)
 		return Desired{}, problems

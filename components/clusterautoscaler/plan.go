@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool/label"
 	"github.com/headroom-eks/headroom/problem"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -17,11 +17,11 @@ const maxName = 64 - 8 - len("-irsa-role")
 // ask for the problems of all its components at once.
 func Validate(path string, args *Args) (problems problem.List) {
 	if args == nil {
-		problems.Add(path, "no arguments were given")
+		problems.Addf(path, "no arguments were given")
 		return problems
 	}
 	_, release := ReleaseFor(path, args.KubernetesVersion, args.Release)
-	problems.Join("", release)
+	problems.Join(release)
 	for _, missing := range []struct {
 		name  string
 		empty bool
@@ -31,26 +31,26 @@ func Validate(path string, args *Args) (problems problem.List) {
 		{"issuer", args.Issuer == nil},
 	} {
 		if missing.empty {
-			problems.Add(path+" "+missing.name, "it is empty; pass what the cluster and the account say")
+			problems.Addf(path+" "+missing.name, "it is empty; pass what the cluster and the account say")
 		}
 	}
 	if args.Expander != "" {
 		if said := expanderProblem(args.Expander); said != "" {
-			problems.Add(path+" expander", "%s", said)
+			problems.Addf(path+" expander", "%s", said)
 		}
 	}
 	for _, key := range args.StartupTaints {
 		for _, msg := range validation.IsQualifiedName(key) {
-			problems.Add(fmt.Sprintf("%s startupTaints %q", path, key), "give the taint's key alone: %s", msg)
+			problems.Addf(fmt.Sprintf("%s startupTaints %q", path, key), "give the taint's key alone: %s", msg)
 		}
 	}
 	if args.System.Nodes < 1 {
-		problems.Add(path+" system group", "%d nodes leave no place for the controller; it needs at least one",
+		problems.Addf(path+" system group", "%d nodes leave no place for the controller; it needs at least one",
 			args.System.Nodes)
 	}
-	problems.Join("", pool.ValidateTaints(path+" system group taints", args.System.Taints))
+	problems.Join(label.ValidateTaints(path+" system group taints", args.System.Taints))
 	if args.Repository != "" && !strings.Contains(args.Repository, "://") {
-		problems.Add(path+" repository", "%q is not a URL; write it with its scheme, https:// or oci://",
+		problems.Addf(path+" repository", "%q is not a URL; write it with its scheme, https:// or oci://",
 			args.Repository)
 	}
 	return problems

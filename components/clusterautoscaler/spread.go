@@ -15,15 +15,15 @@ type Sizes struct {
 // ValidateSizes reports sizes that contradict each other (field fault BR-16).
 func ValidateSizes(path string, s Sizes) (problems problem.List) {
 	if s.Min < 0 {
-		problems.Add(path, "minNodeCount %d is below 0; raise it", s.Min)
+		problems.Addf(path, "minNodeCount %d is below 0; raise it", s.Min)
 	}
 	if s.Max < 1 {
-		problems.Add(path, "maxNodeCount %d is below 1, which EKS refuses; raise it", s.Max)
+		problems.Addf(path, "maxNodeCount %d is below 1, which EKS refuses; raise it", s.Max)
 	}
 	if s.Min > s.Max {
-		problems.Add(path, "minNodeCount %d exceeds maxNodeCount %d; lower it or raise the maximum", s.Min, s.Max)
+		problems.Addf(path, "minNodeCount %d exceeds maxNodeCount %d; lower it or raise the maximum", s.Min, s.Max)
 	} else if s.Seed < s.Min || s.Seed > s.Max {
-		problems.Add(path, "nodeCount %d lies outside minNodeCount %d and maxNodeCount %d; move it between them",
+		problems.Addf(path, "nodeCount %d lies outside minNodeCount %d and maxNodeCount %d; move it between them",
 			s.Seed, s.Min, s.Max)
 	}
 	return problems
@@ -42,12 +42,12 @@ func PerZone(path string, zones []string, total Sizes) ([]ZoneShare, problem.Lis
 	problems := ValidateSizes(path, total)
 	sorted := slices.Compact(slices.Sorted(slices.Values(zones)))
 	if len(sorted) < len(zones) {
-		problems.Add(path+" zones", "a zone is named twice in %q; name each once", zones)
+		problems.Addf(path+" zones", "a zone is named twice in %q; name each once", zones)
 	}
 	if len(sorted) == 0 || sorted[0] == "" {
-		problems.Add(path+" zones", "%q names no zones; name the zones to spread over", zones)
+		problems.Addf(path+" zones", "%q names no zones; name the zones to spread over", zones)
 	} else if total.Max < len(sorted) {
-		problems.Add(path, "maxNodeCount %d leaves no node for some of its %d zones, and EKS refuses a group with a "+
+		problems.Addf(path, "maxNodeCount %d leaves no node for some of its %d zones, and EKS refuses a group with a "+
 			"maximum of 0; "+
 			"raise it, name fewer zones, or do not spread per zone", total.Max, len(sorted))
 	}

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
+	"github.com/headroom-eks/headroom/pool/label"
 	"github.com/headroom-eks/headroom/problem"
 )
 
@@ -99,34 +100,34 @@ func acceleratorValue(model string) string {
 // ValidateTemplate reports what AWS would refuse as tags, what tags cannot say, and an accelerator label in the wrong
 // place.
 func ValidateTemplate(path string, t Template) problem.List {
-	problems := pool.ValidateTaints(path+" taints", t.Taints)
+	problems := label.ValidateTaints(path+" taints", t.Taints)
 	keys := map[string]bool{}
 	for _, taint := range t.Taints {
 		if keys[taint.Key] {
-			problems.Add(fmt.Sprintf("%s taint %q", path, taint.Key),
+			problems.Addf(fmt.Sprintf("%s taint %q", path, taint.Key),
 				"the key is used with two effects, and an Auto Scaling group's tag can hold one; use two keys")
 		}
 		keys[taint.Key] = true
 	}
 	if t.DiskGiB < 2 {
-		problems.Add(path+" root volume", "%d GiB leave nothing for pods; give the size of the root volume", t.DiskGiB)
+		problems.Addf(path+" root volume", "%d GiB leave nothing for pods; give the size of the root volume", t.DiskGiB)
 	}
-	problems.Join("", t.accelerator(path))
+	problems.Join(t.accelerator(path))
 
 	tags := TemplateTags(t)
 	if room := maxTags - eksTags; len(tags) > room {
-		problems.Add(path, "its labels, taints and resources make %d tags, and an Auto Scaling group has room for %d "+
+		problems.Addf(path, "its labels, taints and resources make %d tags, and an Auto Scaling group has room for %d "+
 			"beside the %d of EKS; "+
 			"remove labels or taints", len(tags), room, eksTags)
 	}
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		at := fmt.Sprintf("%s tag %q", path, key)
 		if len(key) > maxTagKey {
-			problems.Add(at, "the key has %d characters, AWS allows %d; shorten the label's or taint's key by %d",
+			problems.Addf(at, "the key has %d characters, AWS allows %d; shorten the label's or taint's key by %d",
 				len(key), maxTagKey, len(key)-maxTagKey)
 		}
 		if len(tags[key]) > maxTagValue {
-			problems.Add(at, "the value has %d characters, AWS allows %d; shorten it", len(tags[key]), maxTagValue)
+			problems.Addf(at, "the value has %d characters, AWS allows %d; shorten it", len(tags[key]), maxTagValue)
 		}
 	}
 	return problems
@@ -137,12 +138,12 @@ func (t Template) accelerator(path string) (problems problem.List) {
 	value, found := t.Labels[pool.AcceleratorLabel]
 	switch {
 	case t.GPUs == 0 && found:
-		problems.Add(at, "the group has no GPUs; remove the label, its nodes would stay unready for cluster-autoscaler")
+		problems.Addf(at, "the group has no GPUs; remove the label, its nodes would stay unready for cluster-autoscaler")
 	case t.GPUs > 0 && t.DeviceMode == pool.DRA && found:
-		problems.Add(at, "nodes of a DRA group never register %s and would stay unready for cluster-autoscaler; "+
+		problems.Addf(at, "nodes of a DRA group never register %s and would stay unready for cluster-autoscaler; "+
 			"remove the label", pool.GPUResource)
 	case t.GPUs > 0 && t.DeviceMode != pool.DRA && value == "":
-		problems.Add(at, "the group has GPUs; set the label, for example to %q, or each pod brings two nodes",
+		problems.Addf(at, "the group has GPUs; set the label, for example to %q, or each pod brings two nodes",
 			"nvidia-l4")
 	}
 	return problems

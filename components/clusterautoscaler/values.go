@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/headroom-eks/headroom/components/irsa"
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 // Names in the cluster, and where the chart comes from when no mirror is named.

@@ -47,7 +47,7 @@ func ReleaseFor(path, kubernetes string, override Release) (Release, problem.Lis
 	m := minor(kubernetes)
 	known, found := releases[m]
 	if !found {
-		problems.Add(path, "no cluster-autoscaler release is known for Kubernetes %q; use one of %s, or add a tried "+
+		problems.Addf(path, "no cluster-autoscaler release is known for Kubernetes %q; use one of %s, or add a tried "+
 			"row to the table of releases",
 			kubernetes, strings.Join(slices.Sorted(maps.Keys(releases)), ", "))
 		return Release{}, problems
@@ -57,20 +57,20 @@ func ReleaseFor(path, kubernetes string, override Release) (Release, problem.Lis
 	}
 	at := path + " release"
 	if override.Chart == "" || override.Image == "" {
-		problems.Add(at, "chart %q and image %q must be given together; an image under another chart's permissions "+
+		problems.Addf(at, "chart %q and image %q must be given together; an image under another chart's permissions "+
 			"runs and does nothing",
 			override.Chart, override.Image)
 		return Release{}, problems
 	}
 	if !semver.IsValid("v" + override.Chart) {
-		problems.Add(at, "chart %q is not a version; write it like %q", override.Chart, known.Chart)
+		problems.Addf(at, "chart %q is not a version; write it like %q", override.Chart, known.Chart)
 	} else if older(override.Chart, known.Chart) {
-		problems.Add(at, "chart %q is older than %q, the one whose values and permissions are known; use that one or "+
+		problems.Addf(at, "chart %q is older than %q, the one whose values and permissions are known; use that one or "+
 			"a newer one",
 			override.Chart, known.Chart)
 	}
 	if !strings.HasPrefix(override.Image, "v") || minor(override.Image) != m {
-		problems.Add(at, "image %q is not of the cluster's minor version; use one like %q", override.Image,
+		problems.Addf(at, "image %q is not of the cluster's minor version; use one like %q", override.Image,
 			fmt.Sprintf("v%s.0", m))
 	}
 	return override, problems

@@ -1,7 +1,7 @@
 package clusterautoscaler
 
 import (
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/problem"
 )
 
@@ -19,13 +19,13 @@ func ValidateWake(path string, mode pool.DeviceMode, minimum, zones int, accept 
 		return problems
 	}
 	if minimum < 1 {
-		problems.Add(path, "minNodeCount %d lets a DRA pool fall to zero, and cluster-autoscaler cannot start its "+
+		problems.Addf(path, "minNodeCount %d lets a DRA pool fall to zero, and cluster-autoscaler cannot start its "+
 			"first node again; "+
 			"set minNodeCount to at least 1, use the device plugin or Karpenter, or set acceptNoWakeFromZero: true",
 			minimum)
 		return problems
 	}
-	problems.Add(path, "minNodeCount %d over %d zones leaves zones whose DRA group is at zero, where "+
+	problems.Addf(path, "minNodeCount %d over %d zones leaves zones whose DRA group is at zero, where "+
 		"cluster-autoscaler cannot start a "+
 		"first node; set minNodeCount to at least %d, name fewer zones, or set acceptNoWakeFromZero: true", minimum,
 		zones, zones)

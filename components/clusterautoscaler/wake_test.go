@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 // Field fault BR-11.

@@ -11,7 +11,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 	helm "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/helm/v4"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )

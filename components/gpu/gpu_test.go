@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/headroom-eks/headroom/components/gpu"
-	"github.com/headroom-eks/headroom/components/pool"
 	"github.com/headroom-eks/headroom/internal/recorder"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"pgregory.net/rapid"
 )

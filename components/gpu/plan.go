@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
+	"github.com/headroom-eks/headroom/pool/label"
 	"github.com/headroom-eks/headroom/problem"
 )
 
@@ -131,24 +132,24 @@ func (a Args) validate() (problems problem.List) {
 		"draDriverVersion":    a.DRADriverVersion,
 	} {
 		if !chartVersion.MatchString(version) {
-			problems.Add(what, "%q is not a chart version; pin one like %s", version, DefaultDevicePluginVersion)
+			problems.Addf(what, "%q is not a chart version; pin one like %s", version, DefaultDevicePluginVersion)
 		}
 	}
 	if a.Repository != "" && !strings.HasPrefix(a.Repository, "https://") &&
 		!strings.HasPrefix(a.Repository, "oci://") {
-		problems.Add("repository", "%q is not a chart repository; write an https:// or oci:// address", a.Repository)
+		problems.Addf("repository", "%q is not a chart repository; write an https:// or oci:// address", a.Repository)
 	}
 	seen := map[string]bool{}
 	for i, p := range a.Pools {
 		at := fmt.Sprintf("pools[%d] %q", i, p.Name)
 		if p.Name == "" || seen[p.Name] {
-			problems.Add(at, "each pool needs a name of its own")
+			problems.Addf(at, "each pool needs a name of its own")
 		}
 		seen[p.Name] = true
 		if !slices.Contains(pool.DeviceModes, p.DeviceMode) {
-			problems.Add(at, "device mode %q is unknown; use %s or %s", p.DeviceMode, pool.Plugin, pool.DRA)
+			problems.Addf(at, "device mode %q is unknown; use %s or %s", p.DeviceMode, pool.Plugin, pool.DRA)
 		}
-		problems.Join("", pool.ValidateTaints(at+".taints", p.Taints))
+		problems.Join(label.ValidateTaints(at+".taints", p.Taints))
 	}
 	return problems
 }

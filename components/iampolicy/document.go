@@ -84,7 +84,7 @@ func (d Document) JSON(limit int) (string, error) {
 		return "", fmt.Errorf("render policy document: %w", err)
 	}
 	if len(text) > limit {
-		problems.Add("document", "%d characters exceed the limit of %d; split the policy or shorten the names in it",
+		problems.Addf("document", "%d characters exceed the limit of %d; split the policy or shorten the names in it",
 			len(text), limit)
 	}
 	return string(text), problems.Err()
@@ -94,26 +94,26 @@ var sid = regexp.MustCompile(`^[0-9A-Za-z]*$`)
 
 func (d Document) validate() (problems problem.List) {
 	if len(d.Statement) == 0 {
-		problems.Add("document", "it has no statement; add one")
+		problems.Addf("document", "it has no statement; add one")
 	}
 	seen := map[string]bool{}
 	for i, s := range d.Statement {
 		at := fmt.Sprintf("statement[%d] %q", i, s.Sid)
 		if !sid.MatchString(s.Sid) {
-			problems.Add(at, "the Sid may hold only letters and digits")
+			problems.Addf(at, "the Sid may hold only letters and digits")
 		}
 		if s.Sid != "" && seen[s.Sid] {
-			problems.Add(at, "the Sid is used twice; give each statement its own")
+			problems.Addf(at, "the Sid is used twice; give each statement its own")
 		}
 		seen[s.Sid] = true
 		if s.Effect != Allow && s.Effect != Deny {
-			problems.Add(at, "effect %q is unknown; use Allow or Deny", s.Effect)
+			problems.Addf(at, "effect %q is unknown; use Allow or Deny", s.Effect)
 		}
 		if len(s.Action) == 0 {
-			problems.Add(at, "it has no action; name at least one")
+			problems.Addf(at, "it has no action; name at least one")
 		}
 		if len(s.Resource) == 0 && len(s.Principal) == 0 {
-			problems.Add(at, "it has neither a resource nor a principal; name at least one")
+			problems.Addf(at, "it has neither a resource nor a principal; name at least one")
 		}
 		s.empties(at, &problems)
 	}
@@ -125,7 +125,7 @@ func (d Document) validate() (problems problem.List) {
 func (s Statement) empties(at string, problems *problem.List) {
 	report := func(where string, values Strings) {
 		if len(values) == 0 || slices.Contains(values, "") {
-			problems.Add(at, "%s holds an empty value; a name or ARN it is made of is missing", where)
+			problems.Addf(at, "%s holds an empty value; a name or ARN it is made of is missing", where)
 		}
 	}
 	if len(s.Action) > 0 {

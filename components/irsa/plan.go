@@ -65,28 +65,28 @@ func trustJSON(s Subject) (string, error) {
 func validate(name string, args *Args) (problems problem.List) {
 	at := fmt.Sprintf("irsa %q", name)
 	if args == nil {
-		problems.Add(at, "no arguments were given")
+		problems.Addf(at, "no arguments were given")
 		return problems
 	}
 	if len(name) > maxName {
-		problems.Add(at, "the name has %d characters, at most %d leave room for a unique role name; shorten it",
+		problems.Addf(at, "the name has %d characters, at most %d leave room for a unique role name; shorten it",
 			len(name), maxName)
 	}
 	for _, msg := range validation.IsDNS1123Label(args.Namespace) {
-		problems.Add(at+" namespace", "%q is not a namespace: %s", args.Namespace, msg)
+		problems.Addf(at+" namespace", "%q is not a namespace: %s", args.Namespace, msg)
 	}
 	for _, msg := range validation.IsDNS1123Subdomain(args.ServiceAccount) {
-		problems.Add(at+" service account", "%q is not a name: %s", args.ServiceAccount, msg)
+		problems.Addf(at+" service account", "%q is not a name: %s", args.ServiceAccount, msg)
 	}
 	if args.OIDCProviderArn == nil || args.Issuer == nil {
-		problems.Add(at, "the cluster's OIDC provider and issuer are both needed")
+		problems.Addf(at, "the cluster's OIDC provider and issuer are both needed")
 	}
 	if len(args.Policies)+len(args.ManagedPolicyArns) == 0 {
-		problems.Add(at, "the role would allow nothing; give it a policy")
+		problems.Addf(at, "the role would allow nothing; give it a policy")
 	}
 	for key, arn := range args.ManagedPolicyArns {
 		if !strings.HasPrefix(arn, "arn:") {
-			problems.Add(at+" policy "+key, "%q is not an ARN", arn)
+			problems.Addf(at+" policy "+key, "%q is not an ARN", arn)
 		}
 	}
 	return problems

@@ -171,13 +171,13 @@ func policies(args *Args) map[string]pulumi.StringInput {
 func validate(name string, args *Args) (problems problem.List) {
 	at := fmt.Sprintf("karpenter %q", name)
 	if args == nil {
-		problems.Add(at, "no arguments were given")
+		problems.Addf(at, "no arguments were given")
 		return problems
 	}
-	problems.Join("", ValidateVersion(at+".version", args.Version, args.KubernetesVersion))
+	problems.Join(ValidateVersion(at+".version", args.Version, args.KubernetesVersion))
 	s := args.Settings
 	if known, found := releases[minor(args.Version)]; found && s.EnableDRA && !known.enableDRA {
-		problems.Add(at+".settings.enableDRA", "Karpenter %s has no such switch; raise version to 1.15 or later, or "+
+		problems.Addf(at+".settings.enableDRA", "Karpenter %s has no such switch; raise version to 1.15 or later, or "+
 			"turn it off", args.Version)
 	}
 	for _, text := range []struct{ field, value string }{
@@ -185,22 +185,22 @@ func validate(name string, args *Args) (problems problem.List) {
 		{"accountID", args.AccountID},
 	} {
 		if text.value == "" {
-			problems.Add(at+"."+text.field, "it is empty; give it")
+			problems.Addf(at+"."+text.field, "it is empty; give it")
 		}
 	}
 	if s.SystemNodes < 1 {
-		problems.Add(at+".settings.systemNodes", "%d nodes carry no controller; give the system pool a node",
+		problems.Addf(at+".settings.systemNodes", "%d nodes carry no controller; give the system pool a node",
 			s.SystemNodes)
 	}
 	for _, input := range []pulumi.StringInput{args.ClusterName, args.ClusterEndpoint, args.OIDCProviderArn,
 		args.Issuer, args.NodeRoleArn} {
 		if input == nil {
-			problems.Add(at, "cluster name, endpoint, OIDC provider, issuer and the nodes' role are all needed")
+			problems.Addf(at, "cluster name, endpoint, OIDC provider, issuer and the nodes' role are all needed")
 			break
 		}
 	}
 	if q := args.Queue; q != nil && (q.Name == nil || q.Arn == nil) {
-		problems.Add(at+".queue", "name and ARN are both needed; take them from the queue, or leave the queue out")
+		problems.Addf(at+".queue", "name and ARN are both needed; take them from the queue, or leave the queue out")
 	}
 	return problems
 }

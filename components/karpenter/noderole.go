@@ -104,14 +104,14 @@ func NewNodeRole(ctx *pulumi.Context, name string, args *NodeRoleArgs, opts ...p
 func validateNodeRole(name string, args *NodeRoleArgs) (problems problem.List) {
 	at := fmt.Sprintf("karpenter node role %q", name)
 	if args == nil {
-		problems.Add(at, "no arguments were given")
+		problems.Addf(at, "no arguments were given")
 		return problems
 	}
 	if _, found := ec2Principals[args.Partition]; !found {
-		problems.Add(at+".partition", "%q is not a partition whose EC2 is known here", args.Partition)
+		problems.Addf(at+".partition", "%q is not a partition whose EC2 is known here", args.Partition)
 	}
 	if args.ClusterName == nil {
-		problems.Add(at+".clusterName", "it is missing; give it")
+		problems.Addf(at+".clusterName", "it is missing; give it")
 	}
 	return problems
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/headroom-eks/headroom/components/irsa"
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 // The names that the chart's objects, the trust policy and the documentation share. The role trusts exactly this

@@ -48,20 +48,20 @@ func minor(version string) string {
 // ("1.36").
 func ValidateVersion(path, version, kubernetes string) (problems problem.List) {
 	if !exactVersion.MatchString(version) {
-		problems.Add(path, "%q is not an exact version; use a form such as 1.15.0, without v", version)
+		problems.Addf(path, "%q is not an exact version; use a form such as 1.15.0, without v", version)
 		return problems
 	}
 	if _, found := releases[minor(version)]; !found {
-		problems.Add(path, "the permissions that Karpenter %s needs are not known here; use one of %v", version,
+		problems.Addf(path, "the permissions that Karpenter %s needs are not known here; use one of %v", version,
 			slices.Sorted(maps.Keys(releases)))
 	}
 	least, found := leastFor[kubernetes]
 	switch {
 	case !found:
-		problems.Add(path, "no Karpenter is known to support Kubernetes %q; use one of %v", kubernetes,
+		problems.Addf(path, "no Karpenter is known to support Kubernetes %q; use one of %v", kubernetes,
 			slices.Sorted(maps.Keys(leastFor)))
 	case semver.Compare("v"+version, "v"+least) < 0:
-		problems.Add(path, "Karpenter %s does not support Kubernetes %s; use %s or later", version, kubernetes, least)
+		problems.Addf(path, "Karpenter %s does not support Kubernetes %s; use %s or later", version, kubernetes, least)
 	}
 	return problems
 }

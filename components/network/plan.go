@@ -180,26 +180,26 @@ func (a Args) validate() (problems problem.List) {
 	cidr, err := netip.ParsePrefix(a.CIDR)
 	switch {
 	case err != nil || !cidr.Addr().Is4():
-		problems.Add("cidr", "%q is not an IPv4 range; write one like %s", a.CIDR, DefaultCIDR)
+		problems.Addf("cidr", "%q is not an IPv4 range; write one like %s", a.CIDR, DefaultCIDR)
 	case cidr != cidr.Masked():
-		problems.Add("cidr", "%s is not the start of a range; write %s", cidr, cidr.Masked())
+		problems.Addf("cidr", "%s is not the start of a range; write %s", cidr, cidr.Masked())
 	case cidr.Bits() < minBits || cidr.Bits() > maxBits:
-		problems.Add("cidr", "/%d is outside /%d to /%d; choose a size between them", cidr.Bits(), minBits, maxBits)
+		problems.Addf("cidr", "/%d is outside /%d to /%d; choose a size between them", cidr.Bits(), minBits, maxBits)
 	case !privateRange(cidr):
-		problems.Add("cidr",
+		problems.Addf("cidr",
 			"%s is not a private range; use 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or 100.64.0.0/10", cidr)
 	}
-	problems.Join("", validateZones(a.Zones))
+	problems.Join(validateZones(a.Zones))
 	if len(a.Zones) > maxZones {
-		problems.Add("zones", "%d are more than the %d a VPC is cut for; name fewer", len(a.Zones), maxZones)
+		problems.Addf("zones", "%d are more than the %d a VPC is cut for; name fewer", len(a.Zones), maxZones)
 	}
 	if !slices.Contains(NATs, a.NAT) {
-		problems.Add("nat", "%q is unknown; use %s, %s or %s", a.NAT, NATPerVPC, NATPerZone, NATNone)
+		problems.Addf("nat", "%q is unknown; use %s, %s or %s", a.NAT, NATPerVPC, NATPerZone, NATNone)
 	}
 	if a.Region == "" {
-		problems.Add("region", "it is empty; endpoints are named after it")
+		problems.Addf("region", "it is empty; endpoints are named after it")
 	}
-	problems.Join("", ValidateEndpoints("endpoints", a.Endpoints))
+	problems.Join(ValidateEndpoints("endpoints", a.Endpoints))
 	return problems
 }
 
@@ -209,13 +209,13 @@ func ValidateEndpoints(path string, services []string) (problems problem.List) {
 	for i, service := range services {
 		at, short := fmt.Sprintf("%s[%d]", path, i), shortName(service)
 		if !shortService.MatchString(service) {
-			problems.Add(at, "%q is not a service name; write one like ecr.api", service)
+			problems.Addf(at, "%q is not a service name; write one like ecr.api", service)
 		}
 		if short == "s3" {
-			problems.Add(at, "s3 has its gateway endpoint already; remove it")
+			problems.Addf(at, "s3 has its gateway endpoint already; remove it")
 		}
 		if seen[short] {
-			problems.Add(at, "%q is given twice; keep one", short)
+			problems.Addf(at, "%q is given twice; keep one", short)
 		}
 		seen[short] = true
 	}
@@ -232,10 +232,10 @@ func validateZones(zones []Zone) (problems problem.List) {
 	for i, z := range zones {
 		at := fmt.Sprintf("zones[%d]", i)
 		if z.Name == "" {
-			problems.Add(at, "it has no name")
+			problems.Addf(at, "it has no name")
 		}
 		if seen[z.Name] {
-			problems.Add(at, "%q is given twice; keep one", z.Name)
+			problems.Addf(at, "%q is given twice; keep one", z.Name)
 		}
 		if !seen[z.Name] && z.HostsControlPlane() {
 			hosts++
@@ -243,7 +243,7 @@ func validateZones(zones []Zone) (problems problem.List) {
 		seen[z.Name] = true
 	}
 	if hosts < 2 {
-		problems.Add("zones", "%d of %d can host an EKS control plane, which needs two (none goes into %s); name "+
+		problems.Addf("zones", "%d of %d can host an EKS control plane, which needs two (none goes into %s); name "+
 			"another zone",
 			hosts, len(zones), strings.Join(noControlPlane, ", "))
 	}
@@ -252,27 +252,27 @@ func validateZones(zones []Zone) (problems problem.List) {
 
 func (a ExistingArgs) validate() (problems problem.List) {
 	if !strings.HasPrefix(a.VpcID, "vpc-") {
-		problems.Add("vpcId", "%q is not the id of a VPC", a.VpcID)
+		problems.Addf("vpcId", "%q is not the id of a VPC", a.VpcID)
 	}
 	if _, err := netip.ParsePrefix(a.CIDR); err != nil {
-		problems.Add("cidr", "%q is not an address range; look the VPC up", a.CIDR)
+		problems.Addf("cidr", "%q is not an address range; look the VPC up", a.CIDR)
 	}
 	seen := map[string]bool{}
 	list := func(path string, subnets []ExistingSubnet) {
 		for i, s := range subnets {
 			at := fmt.Sprintf("%s[%d] %q", path, i, s.ID)
 			if !strings.HasPrefix(s.ID, "subnet-") {
-				problems.Add(at, "it is not the id of a subnet")
+				problems.Addf(at, "it is not the id of a subnet")
 			}
 			if seen[s.ID] {
-				problems.Add(at, "it is given twice; a subnet is private or public, once")
+				problems.Addf(at, "it is given twice; a subnet is private or public, once")
 			}
 			seen[s.ID] = true
 			if s.Zone.Name == "" {
-				problems.Add(at, "its zone is missing; look the subnet up")
+				problems.Addf(at, "its zone is missing; look the subnet up")
 			}
 			if _, err := netip.ParsePrefix(s.CIDR); err != nil {
-				problems.Add(at, "%q is not an address range; look the subnet up", s.CIDR)
+				problems.Addf(at, "%q is not an address range; look the subnet up", s.CIDR)
 			}
 		}
 	}
@@ -284,6 +284,6 @@ func (a ExistingArgs) validate() (problems problem.List) {
 			zones = append(zones, s.Zone)
 		}
 	}
-	problems.Join("privateSubnets ", validateZones(zones))
+	problems.JoinUnder("privateSubnets ", validateZones(zones))
 	return problems
 }

@@ -14,7 +14,7 @@ import (
 	"slices"
 
 	"github.com/headroom-eks/headroom/components/network"
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"

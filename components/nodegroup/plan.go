@@ -10,7 +10,8 @@ import (
 	"strings"
 
 	"github.com/headroom-eks/headroom/components/iampolicy"
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
+	"github.com/headroom-eks/headroom/pool/label"
 	"github.com/headroom-eks/headroom/problem"
 )
 
@@ -144,44 +145,44 @@ func (a Args) withDefaults() Args {
 
 func (a Args) validate() (problems problem.List) {
 	if !poolName.MatchString(a.Pool) {
-		problems.Add("pool", "%q is not a name; use lower-case letters, digits and dashes", a.Pool)
+		problems.Addf("pool", "%q is not a name; use lower-case letters, digits and dashes", a.Pool)
 	}
 	if a.ClusterName == nil || a.Role == nil || a.Role.Arn.OutputState == nil {
-		problems.Add("cluster", "its name and a node role are both needed")
+		problems.Addf("cluster", "its name and a node role are both needed")
 	}
 	if len(a.Subnets) == 0 {
-		problems.Add("subnets", "there is none; no zone of the network offers the instance type and is among the "+
+		problems.Addf("subnets", "there is none; no zone of the network offers the instance type and is among the "+
 			"pool's zones")
 	}
 	if a.Zone != "" && (len(a.Subnets.Zones()) != 1 || a.Subnets.Zones()[0] != a.Zone) {
-		problems.Add("zone", "the group is for %s and its subnets lie in %v", a.Zone, a.Subnets.Zones())
+		problems.Addf("zone", "the group is for %s and its subnets lie in %v", a.Zone, a.Subnets.Zones())
 	}
 	if len(a.InstanceTypes) == 0 || slices.Contains(a.InstanceTypes, "") {
-		problems.Add("instanceTypes", "name at least one, none empty")
+		problems.Addf("instanceTypes", "name at least one, none empty")
 	}
 	if a.Shape.Architecture != "x86_64" && a.Shape.Architecture != "arm64" {
-		problems.Add("shape", "architecture %q has no AL2023 image", a.Shape.Architecture)
+		problems.Addf("shape", "architecture %q has no AL2023 image", a.Shape.Architecture)
 	}
 	if m := release.FindStringSubmatch(a.ReleaseVersion); m == nil {
-		problems.Add("releaseVersion", "%q is not an AL2023 release; pin one like 1.36.3-20260911", a.ReleaseVersion)
+		problems.Addf("releaseVersion", "%q is not an AL2023 release; pin one like 1.36.3-20260911", a.ReleaseVersion)
 	} else if m[1] != a.KubernetesVersion {
-		problems.Add("releaseVersion", "%s is for Kubernetes %s, the group for %s; pin a release of it",
+		problems.Addf("releaseVersion", "%s is for Kubernetes %s, the group for %s; pin a release of it",
 			a.ReleaseVersion, m[1], a.KubernetesVersion)
 	}
 	if !slices.Contains(pool.CapacityTypes, a.CapacityType) {
-		problems.Add("capacityType", "%q is unknown; use on-demand, spot or reserved", a.CapacityType)
+		problems.Addf("capacityType", "%q is unknown; use on-demand, spot or reserved", a.CapacityType)
 	}
 	if (a.CapacityType == pool.Reserved) != strings.HasPrefix(a.ReservationID, "cr-") {
-		problems.Add("reservation", "id %q and capacity type %s do not go together; give both an id and reserved, or "+
+		problems.Addf("reservation", "id %q and capacity type %s do not go together; give both an id and reserved, or "+
 			"neither",
 			a.ReservationID, a.CapacityType)
 	}
 	if a.DiskGiB < 20 {
-		problems.Add("diskGiB", "%d is too small for the image itself; use 20 or more", a.DiskGiB)
+		problems.Addf("diskGiB", "%d is too small for the image itself; use 20 or more", a.DiskGiB)
 	}
-	problems.Join("", a.Scaling.validate(a.Pool))
-	problems.Join("", pool.ValidateLabels("labels", pool.Fixed, a.Labels))
-	problems.Join("", pool.ValidateTaints("taints", a.Taints))
+	problems.Join(a.Scaling.validate(a.Pool))
+	problems.Join(label.Validate("labels", pool.Fixed, a.Labels))
+	problems.Join(label.ValidateTaints("taints", a.Taints))
 	return problems
 }
 
@@ -189,16 +190,16 @@ func (a Args) validate() (problems problem.List) {
 func (s Scaling) validate(poolName string) (problems problem.List) {
 	at := fmt.Sprintf("pool %q", poolName)
 	if s.Min < 0 {
-		problems.Add(at, "minimum %d is negative", s.Min)
+		problems.Addf(at, "minimum %d is negative", s.Min)
 	}
 	if s.Desired < s.Min {
-		problems.Add(at, "desired size %d is below minimum %d", s.Desired, s.Min)
+		problems.Addf(at, "desired size %d is below minimum %d", s.Desired, s.Min)
 	}
 	if s.Desired > s.Max {
-		problems.Add(at, "desired size %d exceeds maximum %d", s.Desired, s.Max)
+		problems.Addf(at, "desired size %d exceeds maximum %d", s.Desired, s.Max)
 	}
 	if s.Max < 1 {
-		problems.Add(at, "maximum %d is below 1, which EKS refuses", s.Max)
+		problems.Addf(at, "maximum %d is below 1, which EKS refuses", s.Max)
 	}
 	return problems
 }

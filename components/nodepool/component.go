@@ -151,16 +151,16 @@ func orEmpty(s pulumi.StringInput) pulumi.StringInput {
 func validateArgs(name string, args *Args) (problems problem.List) {
 	at := fmt.Sprintf("nodepool %q", name)
 	if args == nil {
-		problems.Add(at, "no arguments were given")
+		problems.Addf(at, "no arguments were given")
 		return problems
 	}
-	problems.Join("", Validate(at, args.Spec))
-	problems.Join("", ValidateClass(at+".class", args.Class))
+	problems.Join(Validate(at, args.Spec))
+	problems.Join(ValidateClass(at+".class", args.Class))
 	if args.ClusterName == nil || args.SubnetIDs == nil || args.SecurityGroupIDs == nil {
-		problems.Add(at, "cluster name, subnets and security groups are all needed")
+		problems.Addf(at, "cluster name, subnets and security groups are all needed")
 	}
 	if (args.RoleName == nil) == (args.InstanceProfile == nil) {
-		problems.Add(at, "exactly one of the nodes' role and an instance profile is needed; give one")
+		problems.Addf(at, "exactly one of the nodes' role and an instance profile is needed; give one")
 	}
 	return problems
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/problem"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -186,20 +186,20 @@ const maxVolumeGiB = 16384 // of gp3
 // ValidateClass reports everything that is wrong with a node class.
 func ValidateClass(path string, class Class) (problems problem.List) {
 	if !amiAlias.MatchString(class.AMIAlias) {
-		problems.Add(path+".amiAlias", "%q is not a pinned AL2023 release; use a form such as al2023@v20260911",
+		problems.Addf(path+".amiAlias", "%q is not a pinned AL2023 release; use a form such as al2023@v20260911",
 			class.AMIAlias)
 	}
 	if class.RootVolumeGiB < 20 || class.RootVolumeGiB > maxVolumeGiB {
-		problems.Add(path+".diskGiB", "%d is out of range; use 20 to %d", class.RootVolumeGiB, maxVolumeGiB)
+		problems.Addf(path+".diskGiB", "%d is out of range; use 20 to %d", class.RootVolumeGiB, maxVolumeGiB)
 	}
 	for i, id := range class.CapacityReservationIDs {
 		if !reservationID.MatchString(id) {
-			problems.Add(fmt.Sprintf("%s.capacityReservationIDs[%d]", path, i), "%q is not a capacity reservation; "+
+			problems.Addf(fmt.Sprintf("%s.capacityReservationIDs[%d]", path, i), "%q is not a capacity reservation; "+
 				"use a form such as cr-0123456789abcdef0", id)
 		}
 	}
-	problems.Join("", ValidateTags(path+".tags", class.Tags))
-	problems.Join("", ValidateKubelet(path+".kubelet", class.Kubelet))
+	problems.Join(ValidateTags(path+".tags", class.Tags))
+	problems.Join(ValidateKubelet(path+".kubelet", class.Kubelet))
 	return problems
 }
 
@@ -211,12 +211,12 @@ func ValidateTags(path string, tags map[string]string) (problems problem.List) {
 		reserved := slices.Contains(reservedTags, key) || slices.ContainsFunc(reservedTagStarts, starts)
 		switch {
 		case key == "":
-			problems.Add(path, "a tag has no key; give it one or remove it")
+			problems.Addf(path, "a tag has no key; give it one or remove it")
 		case reserved:
-			problems.Add(fmt.Sprintf("%s[%q]", path, key), "the tag is reserved, instances would not be made with "+
+			problems.Addf(fmt.Sprintf("%s[%q]", path, key), "the tag is reserved, instances would not be made with "+
 				"it; remove it")
 		case key == pool.ClusterTag || key == pool.PoolTag:
-			problems.Add(fmt.Sprintf("%s[%q]", path, key), "the tag is set by the program itself; remove it")
+			problems.Addf(fmt.Sprintf("%s[%q]", path, key), "the tag is set by the program itself; remove it")
 		}
 	}
 	return problems
@@ -229,24 +229,24 @@ func ValidateKubelet(path string, k Kubelet) (problems problem.List) {
 		n     int
 	}{{"maxPods", k.MaxPods}, {"podsPerCore", k.PodsPerCore}} {
 		if c.n < 0 {
-			problems.Add(path+"."+c.field, "%d is negative; use 1 or more, or 0 for the default", c.n)
+			problems.Addf(path+"."+c.field, "%d is negative; use 1 or more, or 0 for the default", c.n)
 		}
 	}
 	keys := func(field string, values map[string]string, known []string, what string) {
 		for _, key := range slices.Sorted(maps.Keys(values)) {
 			at := fmt.Sprintf("%s.%s[%q]", path, field, key)
 			if !slices.Contains(known, key) {
-				problems.Add(at, "it is not a %s; use some of %v", what, known)
+				problems.Addf(at, "it is not a %s; use some of %v", what, known)
 			}
 			if field == "evictionSoftGracePeriod" {
 				if !plainDuration.MatchString(values[key]) {
-					problems.Add(at, "%q is not a duration; use a form such as 90s", values[key])
+					problems.Addf(at, "%q is not a duration; use a form such as 90s", values[key])
 				}
 				continue
 			}
 			if _, err := resource.ParseQuantity(strings.TrimSuffix(values[key], "%")); err != nil ||
 				strings.HasPrefix(values[key], "-") {
-				problems.Add(at, "%q is not a quantity; use a form such as 500Mi", values[key])
+				problems.Addf(at, "%q is not a quantity; use a form such as 500Mi", values[key])
 			}
 		}
 	}
@@ -257,19 +257,19 @@ func ValidateKubelet(path string, k Kubelet) (problems problem.List) {
 	keys("evictionSoftGracePeriod", k.EvictionSoftGracePeriod, evictionSignals, "signal for eviction")
 	for _, signal := range slices.Sorted(maps.Keys(k.EvictionSoft)) {
 		if _, found := k.EvictionSoftGracePeriod[signal]; !found {
-			problems.Add(fmt.Sprintf("%s.evictionSoft[%q]", path, signal), "it has no grace period; add one under "+
+			problems.Addf(fmt.Sprintf("%s.evictionSoft[%q]", path, signal), "it has no grace period; add one under "+
 				"evictionSoftGracePeriod")
 		}
 	}
 	for _, signal := range slices.Sorted(maps.Keys(k.EvictionSoftGracePeriod)) {
 		if _, found := k.EvictionSoft[signal]; !found {
-			problems.Add(fmt.Sprintf("%s.evictionSoftGracePeriod[%q]", path, signal), "it has no threshold; add one "+
+			problems.Addf(fmt.Sprintf("%s.evictionSoftGracePeriod[%q]", path, signal), "it has no threshold; add one "+
 				"under evictionSoft")
 		}
 	}
 	high, low := k.ImageGCHighThresholdPercent, k.ImageGCLowThresholdPercent
 	if high < 0 || high > 100 || low < 0 || low > 100 || (high != 0 && low != 0 && high <= low) {
-		problems.Add(path+".imageGCHighThresholdPercent", "%d over a low mark of %d cannot be; use percentages, the "+
+		problems.Addf(path+".imageGCHighThresholdPercent", "%d over a low mark of %d cannot be; use percentages, the "+
 			"high one above the low one", high, low)
 	}
 	return problems

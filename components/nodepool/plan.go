@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"pgregory.net/rapid"
 )

@@ -6,7 +6,7 @@
 // NodePool is pure and takes the kind of node class as a parameter, so EKS Auto Mode uses it with its own.
 package nodepool
 
-import "github.com/headroom-eks/headroom/components/pool"
+import "github.com/headroom-eks/headroom/pool"
 
 // Spec is what a pool is asked to be. Exactly one of Advertised and General is set.
 type Spec struct {

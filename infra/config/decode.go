@@ -21,15 +21,15 @@ func Decode(text string) (Environment, problem.List) {
 	decoder.UseNumber()
 	var raw any
 	if err := decoder.Decode(&raw); err != nil {
-		problems.Add("headroom:environment", "is not an object: %v", err)
+		problems.Addf("headroom:environment", "is not an object: %v", err)
 		return env, problems
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		problems.Add("headroom:environment", "has text after the object; remove it")
+		problems.Addf("headroom:environment", "has text after the object; remove it")
 		return env, problems
 	}
 	if _, isObject := raw.(map[string]any); !isObject {
-		problems.Add("headroom:environment", "found %s; write an object, see Pulumi.dev.yaml", describe(raw))
+		problems.Addf("headroom:environment", "found %s; write an object, see Pulumi.dev.yaml", describe(raw))
 		return env, problems
 	}
 	check("", raw, reflect.TypeOf(env), &problems)
@@ -37,7 +37,7 @@ func Decode(text string) (Environment, problem.List) {
 		return env, problems
 	}
 	if err := json.Unmarshal([]byte(text), &env); err != nil { // check has passed: only a number out of range is left
-		problems.Add("headroom:environment", "%v", err)
+		problems.Addf("headroom:environment", "%v", err)
 	}
 	return env, problems
 }
@@ -70,7 +70,7 @@ func check(path string, value any, want reflect.Type, problems *problem.List) {
 		if list, ok = value.([]any); ok {
 			for i, item := range list {
 				if item == nil {
-					problems.Add(fmt.Sprintf("%s[%d]", path, i), "is empty; remove it or fill it in")
+					problems.Addf(fmt.Sprintf("%s[%d]", path, i), "is empty; remove it or fill it in")
 				}
 				check(itemPath(path, i, item), item, want.Elem(), problems)
 			}
@@ -87,7 +87,7 @@ func check(path string, value any, want reflect.Type, problems *problem.List) {
 		if _, number := value.(json.Number); number && want.Kind() == reflect.String {
 			found = "a number" // not which: YAML has read 1.30 as 1.3 already
 		}
-		problems.Add(path, "found %s; write %s", found, remedy(path, want))
+		problems.Addf(path, "found %s; write %s", found, remedy(path, want))
 	}
 }
 
@@ -97,13 +97,13 @@ func checkObject(path string, object map[string]any, want reflect.Type, problems
 		key, options, _ := strings.Cut(want.Field(i).Tag.Get("json"), ",")
 		known[key] = want.Field(i)
 		if value, found := object[key]; options != "omitempty" && (!found || value == nil) {
-			problems.Add(join(path, key), "is required")
+			problems.Addf(join(path, key), "is required")
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		field, found := known[key]
 		if !found {
-			problems.Add(join(path, key), "is not a known key; use one of %s",
+			problems.Addf(join(path, key), "is not a known key; use one of %s",
 				strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 			continue
 		}

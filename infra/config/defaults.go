@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 // Known good together, seen in public use in September 2026; a test keeps them equal to the defaults that the schema

@@ -5,7 +5,7 @@
 // judges those), and imports no Pulumi.
 package config
 
-import "github.com/headroom-eks/headroom/components/pool"
+import "github.com/headroom-eks/headroom/pool"
 
 // Environment is everything a stack is configured with, apart from aws:region.
 type Environment struct {

@@ -33,7 +33,24 @@ func schema(t *testing.T) *jsonschema.Schema {
 	s := reflector.Reflect(&Environment{})
 	s.ID = ""
 	s.Title = "headroom:environment"
+	flatten(s)
 	return s
+}
+
+// flatten takes the line ends of comments out of every description.
+func flatten(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	s.Description = flat(s.Description)
+	for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+		flatten(pair.Value)
+	}
+	flatten(s.Items)
+	flatten(s.AdditionalProperties)
+	for _, definition := range s.Definitions {
+		flatten(definition)
+	}
 }
 
 func TestSchemaFileIsWhatTheStructSays(t *testing.T) {

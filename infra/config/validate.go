@@ -9,7 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
+	"github.com/headroom-eks/headroom/pool/label"
 	"github.com/headroom-eks/headroom/problem"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -57,26 +58,26 @@ func (e Environment) Validate() (problems problem.List) {
 	for i, p := range e.Pools {
 		at := poolPath("pools", i, p.Name)
 		if first, repeated := seen[p.Name]; repeated {
-			problems.Add(at, "pools[%d] has the same name; names of pools are unique", first)
+			problems.Addf(at, "pools[%d] has the same name; names of pools are unique", first)
 		} else {
 			seen[p.Name] = i
 		}
 		p.validate(at, e, &problems)
 	}
 	if d, err := time.ParseDuration(e.Capacity.ValidFor); err != nil || d <= 0 {
-		problems.Add("capacity.validFor", "found %q; write a duration above zero, for example 1h", e.Capacity.ValidFor)
+		problems.Addf("capacity.validFor", "found %q; write a duration above zero, for example 1h", e.Capacity.ValidFor)
 	}
 	if m := e.Capacity.SurgeMarginPercent; m < 0 || m > 100 {
-		problems.Add("capacity.surgeMarginPercent", "found %d; write 0 to 100", m)
+		problems.Addf("capacity.surgeMarginPercent", "found %d; write 0 to 100", m)
 	}
 	if r := e.Capacity.ReservedVCPUs; r.OnDemand < 0 || r.Spot < 0 {
-		problems.Add("capacity.reservedVcpus", "found onDemand %d, spot %d; neither may be negative", r.OnDemand,
+		problems.Addf("capacity.reservedVcpus", "found onDemand %d, spot %d; neither may be negative", r.OnDemand,
 			r.Spot)
 	}
 	validateParameter(e.Capacity.SSMParameter, &problems)
 	oneOf("gitOps.nodePools", e.GitOps.NodePools, []string{"apply", "keep", "manifests"}, &problems)
 	if e.GitOps.Applied && e.GitOps.NodePools != "manifests" {
-		problems.Add("gitOps.applied", "has no meaning unless gitOps.nodePools is manifests; remove it")
+		problems.Addf("gitOps.applied", "has no meaning unless gitOps.nodePools is manifests; remove it")
 	}
 	return problems
 }
@@ -91,22 +92,22 @@ var reservedTags = []string{
 func validateTags(tags map[string]string, problems *problem.List) {
 	const most = 40 // AWS allows 50 on a resource; the rest is for EKS, Karpenter and this program
 	if len(tags) > most {
-		problems.Add("tags", "found %d; at most %d leave room for those that AWS and this program add", len(tags), most)
+		problems.Addf("tags", "found %d; at most %d leave room for those that AWS and this program add", len(tags), most)
 	}
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		at := fmt.Sprintf("tags[%q]", key)
 		if keys, values := utf8.RuneCountInString(key), utf8.RuneCountInString(tags[key]); keys < 1 || keys > 128 ||
 			values > 256 {
-			problems.Add(at, "a key has 1 to 128 characters and a value at most 256; found %d and %d", keys, values)
+			problems.Addf(at, "a key has 1 to 128 characters and a value at most 256; found %d and %d", keys, values)
 		}
 		for _, text := range []string{key, tags[key]} {
 			if !tagText.MatchString(text) {
-				problems.Add(at, "found %q; AWS takes letters, digits, spaces and _ . : / = + - @", text)
+				problems.Addf(at, "found %q; AWS takes letters, digits, spaces and _ . : / = + - @", text)
 			}
 		}
 		for _, reserved := range reservedTags {
 			if strings.HasPrefix(key, reserved) && (reserved != "Name" || key == reserved) {
-				problems.Add(at, "keys under %q are set by AWS or by this program; remove it", reserved)
+				problems.Addf(at, "keys under %q are set by AWS or by this program; remove it", reserved)
 			}
 		}
 	}
@@ -114,25 +115,25 @@ func validateTags(tags map[string]string, problems *problem.List) {
 
 func (e Environment) validateSystem(problems *problem.List) {
 	if *e.System.NodeCount < 1 {
-		problems.Add("system.nodeCount", "found %d; controllers and DNS need one node at least", *e.System.NodeCount)
+		problems.Addf("system.nodeCount", "found %d; controllers and DNS need one node at least", *e.System.NodeCount)
 	}
 	if *e.System.NodeCount > maxGroupNodes {
-		problems.Add("system.nodeCount", "found %d; EKS allows %d nodes in one managed group", *e.System.NodeCount,
+		problems.Addf("system.nodeCount", "found %d; EKS allows %d nodes in one managed group", *e.System.NodeCount,
 			maxGroupNodes)
 	}
 	if e.System.Tainted && e.General == nil {
-		problems.Add("system.tainted", "leaves no untainted node for pods without tolerations; leave it false or add "+
+		problems.Addf("system.tainted", "leaves no untainted node for pods without tolerations; leave it false or add "+
 			"the general pool")
 	}
 	if e.System.DiskGiB < 20 {
-		problems.Add("system.diskGiB", "found %d; the image alone needs 20", e.System.DiskGiB)
+		problems.Addf("system.diskGiB", "found %d; the image alone needs 20", e.System.DiskGiB)
 	}
 	if family, _, _ := strings.Cut(e.System.InstanceType, "."); gpuFamily.MatchString(family) {
-		problems.Add("system.instanceType", "found %s, which has GPUs; system nodes have none", e.System.InstanceType)
+		problems.Addf("system.instanceType", "found %s, which has GPUs; system nodes have none", e.System.InstanceType)
 	}
 	if version := e.Cluster.KubernetesVersion; e.Cluster.HasVersion() &&
 		(!amiRelease.MatchString(e.System.AMIRelease) || !strings.HasPrefix(e.System.AMIRelease, version+".")) {
-		problems.Add("system.amiRelease", "found %q; pin an AL2023 release for Kubernetes %s, in the form "+
+		problems.Addf("system.amiRelease", "found %q; pin an AL2023 release for Kubernetes %s, in the form "+
 			"%s.Z-YYYYMMDD (https://github.com/awslabs/amazon-eks-ami/releases)",
 			e.System.AMIRelease, version, version)
 	}
@@ -144,10 +145,10 @@ func validateParameter(name string, problems *problem.List) {
 	switch {
 	case name == "":
 	case !parameterName.MatchString(name) || len(name) > 900: // 1011 with the ARN before it
-		problems.Add("capacity.ssmParameter", "found %q; write a path of letters, digits and _ . -, for example "+
+		problems.Addf("capacity.ssmParameter", "found %q; write a path of letters, digits and _ . -, for example "+
 			"/headroom/capacity", name)
 	case strings.HasPrefix(lower, "/aws") || strings.HasPrefix(lower, "/ssm"):
-		problems.Add("capacity.ssmParameter", "found %q; names under /aws and /ssm are kept by AWS, for example use "+
+		problems.Addf("capacity.ssmParameter", "found %q; names under /aws and /ssm are kept by AWS, for example use "+
 			"/headroom/capacity", name)
 	}
 }
@@ -159,7 +160,7 @@ func (e Environment) validateCharts(problems *problem.List) {
 		{"gpu.draDriverVersion", e.GPU.DRADriverVersion, defaultDRADriverVersion},
 	} {
 		if !chartVersion.MatchString(c.version) {
-			problems.Add(c.key, "found %q; write a release without v, for example %s", c.version, c.example)
+			problems.Addf(c.key, "found %q; write a release without v, for example %s", c.version, c.example)
 		}
 	}
 	for _, c := range []struct{ key, repository string }{
@@ -167,13 +168,13 @@ func (e Environment) validateCharts(problems *problem.List) {
 		{"clusterAutoscaler.repository", e.ClusterAutoscaler.Repository},
 	} {
 		if c.repository != "" && !chartRepository.MatchString(c.repository) {
-			problems.Add(c.key, "found %q; write the address of a chart repository with its scheme, https:// or oci://",
+			problems.Addf(c.key, "found %q; write the address of a chart repository with its scheme, https:// or oci://",
 				c.repository)
 		}
 	}
 	for i, key := range e.ClusterAutoscaler.StartupTaints {
 		for _, msg := range validation.IsQualifiedName(key) {
-			problems.Add(fmt.Sprintf("clusterAutoscaler.startupTaints[%d]", i), "found %q; give the taint's key "+
+			problems.Addf(fmt.Sprintf("clusterAutoscaler.startupTaints[%d]", i), "found %q; give the taint's key "+
 				"alone: %s", key, msg)
 		}
 	}
@@ -183,11 +184,11 @@ func (e Environment) validateCharts(problems *problem.List) {
 func (e Environment) validateScalers(problems *problem.List) {
 	if e.Uses(pool.Karpenter) {
 		if !amiAlias.MatchString(e.Karpenter.AMIAlias) {
-			problems.Add("karpenter.amiAlias", "found %q; pin a release, for example %s: with latest every release "+
+			problems.Addf("karpenter.amiAlias", "found %q; pin a release, for example %s: with latest every release "+
 				"replaces every node", e.Karpenter.AMIAlias, defaultAMIAlias)
 		}
 		if key := e.Karpenter.InterruptionQueueKeyARN; key != "" && !keyARN.MatchString(key) {
-			problems.Add("karpenter.interruptionQueueKeyArn", "found %q; write the ARN of a KMS key", key)
+			problems.Addf("karpenter.interruptionQueueKeyArn", "found %q; write the ARN of a KMS key", key)
 		}
 	}
 	oneOf("clusterAutoscaler.expander", e.ClusterAutoscaler.Expander,
@@ -195,45 +196,45 @@ func (e Environment) validateScalers(problems *problem.List) {
 	for i, name := range e.AutoMode.BuiltInPools {
 		oneOf("autoMode.builtInPools", name, []string{"general-purpose", "system"}, problems)
 		if slices.Contains(e.AutoMode.BuiltInPools[:i], name) {
-			problems.Add("autoMode.builtInPools", "%s is given twice; keep one", name)
+			problems.Addf("autoMode.builtInPools", "%s is given twice; keep one", name)
 		}
 	}
 	scaled := slices.ContainsFunc(e.Pools, func(p Pool) bool { return p.Scaler == pool.AutoMode })
 	if scaled && len(e.AutoMode.BuiltInPools) == 0 && e.General == nil {
-		problems.Add("autoMode.builtInPools", "is empty and there is no general pool, so system pods have no node; "+
+		problems.Addf("autoMode.builtInPools", "is empty and there is no general pool, so system pods have no node; "+
 			"keep system or add the general pool")
 	}
 	for i, p := range e.Pools {
 		if e.AutoMode.Keep && p.Scaler != pool.AutoMode {
-			problems.Add("autoMode.keep", "Auto Mode stays on, beside which nothing else scales or has groups, and "+
+			problems.Addf("autoMode.keep", "Auto Mode stays on, beside which nothing else scales or has groups, and "+
 				"%s has scaler %s; bring that pool in the update that drops autoMode.keep",
 				poolPath("pools", i, p.Name), p.Scaler)
 		}
 	}
 	if g := e.General; e.AutoMode.Keep && g != nil && g.Scaler != pool.AutoMode {
-		problems.Add("autoMode.keep", "Auto Mode stays on, beside which nothing else scales, and the general pool "+
+		problems.Addf("autoMode.keep", "Auto Mode stays on, beside which nothing else scales, and the general pool "+
 			"has scaler %s; bring it in the update that drops autoMode.keep", g.Scaler)
 	}
 	if e.GitOps.NodePools != "apply" && !e.Uses(pool.Karpenter) && !e.Uses(pool.AutoMode) {
-		problems.Add("gitOps.nodePools", "no pool has NodePools to hand over; remove it or choose scaler karpenter "+
+		problems.Addf("gitOps.nodePools", "no pool has NodePools to hand over; remove it or choose scaler karpenter "+
 			"or auto-mode")
 	}
 }
 
 func (g General) validate(e Environment, problems *problem.List) {
 	if !g.Scaler.Dynamic() {
-		problems.Add("general.scaler", "found %q; use %s or %s", g.Scaler, pool.Karpenter, pool.AutoMode)
+		problems.Addf("general.scaler", "found %q; use %s or %s", g.Scaler, pool.Karpenter, pool.AutoMode)
 	}
 	if g.Limits.VCPUs < 1 || g.Limits.MemoryGiB < 1 {
-		problems.Add("general.limits", "found vcpus %d and memoryGiB %d; both are at least 1", g.Limits.VCPUs,
+		problems.Addf("general.limits", "found vcpus %d and memoryGiB %d; both are at least 1", g.Limits.VCPUs,
 			g.Limits.MemoryGiB)
 	}
 	if g.Limits.VCPUs > maxGeneralLimit || g.Limits.MemoryGiB > maxGeneralLimit {
-		problems.Add("general.limits", "found vcpus %d and memoryGiB %d; at most %d each", g.Limits.VCPUs,
+		problems.Addf("general.limits", "found vcpus %d and memoryGiB %d; at most %d each", g.Limits.VCPUs,
 			g.Limits.MemoryGiB, maxGeneralLimit)
 	}
 	if g.DiskGiB < 20 || g.DiskGiB > maxDiskGiB {
-		problems.Add("general.diskGiB", "found %d; 20 to %d: the image alone needs most of 20", g.DiskGiB, maxDiskGiB)
+		problems.Addf("general.diskGiB", "found %d; 20 to %d: the image alone needs most of 20", g.DiskGiB, maxDiskGiB)
 	}
 	e.validateZones("general", g.Zones, problems)
 	for _, category := range g.InstanceCategories {
@@ -243,7 +244,7 @@ func (g General) validate(e Environment, problems *problem.List) {
 		oneOf("general.capacityTypes", t, []pool.CapacityType{pool.OnDemand, pool.Spot}, problems)
 	}
 	validateDisruption("general", g.ConsolidateAfter, g.ExpireAfter, g.Budgets, problems)
-	problems.Join("general.", pool.ValidateTaints("startupTaints", g.StartupTaints))
+	problems.JoinUnder("general.", label.ValidateTaints("startupTaints", g.StartupTaints))
 	validateTaintDomains("general.startupTaints", g.StartupTaints, problems)
 }
 
@@ -254,6 +255,6 @@ func oneOf[T ~string](path string, value T, allowed []T, problems *problem.List)
 		for i, a := range allowed {
 			texts[i] = string(a)
 		}
-		problems.Add(path, "found %q; use one of %s", value, strings.Join(texts, ", "))
+		problems.Addf(path, "found %q; use one of %s", value, strings.Join(texts, ", "))
 	}
 }

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headroom-eks/headroom/capacity"
-	"github.com/headroom-eks/headroom/components/pool"
+	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
+	"github.com/headroom-eks/headroom/pool"
+	"github.com/headroom-eks/headroom/pool/label"
 	"github.com/headroom-eks/headroom/problem"
 )
 
@@ -16,7 +17,7 @@ const (
 	// maxNodes of the largest cluster that EKS has shown.
 	// https://aws.amazon.com/blogs/containers/under-the-hood-amazon-eks-ultra-scale-clusters/
 	maxNodes        = 100_000
-	maxGroupNodes   = capacity.DefaultNodesPerGroup
+	maxGroupNodes   = capacityplan.DefaultNodesPerGroup
 	maxGeneralLimit = 10_000_000 // vCPUs or GiB
 	maxDiskGiB      = 16384      // of gp3
 )
@@ -46,35 +47,35 @@ func (p Pool) validateBounds(at string, e Environment, problems *problem.List) {
 		switch {
 		case c.value == nil || *c.value <= min(group, maxNodes):
 		case *c.value > maxNodes:
-			problems.Add(at, "%s is %d; the largest cluster of EKS has %d nodes", c.key, *c.value, maxNodes)
+			problems.Addf(at, "%s is %d; the largest cluster of EKS has %d nodes", c.key, *c.value, maxNodes)
 		case p.Scaler == pool.ClusterAutoscaler && c.key == "maxNodeCount" || p.Scaler == pool.Fixed &&
 			c.key == "nodeCount":
-			problems.Add(at, "%s is %d; EKS allows %d nodes %s", c.key, *c.value, maxGroupNodes, shared)
+			problems.Addf(at, "%s is %d; EKS allows %d nodes %s", c.key, *c.value, maxGroupNodes, shared)
 		}
 	}
 }
 
 // validateNodes holds what nodes of the pool carry: labels and taints.
 func (p Pool) validateNodes(at string, problems *problem.List) {
-	problems.Join(at+".", pool.ValidateLabels("labels", p.Scaler, p.Labels))
+	problems.JoinUnder(at+".", label.Validate("labels", p.Scaler, p.Labels))
 	for _, key := range slices.Sorted(maps.Keys(p.Labels)) {
 		if p.Scaler.ManagedGroup() && (slices.Contains(identityLabels, key) ||
 			strings.HasPrefix(key, "topology.kubernetes.io/")) {
-			problems.Add(fmt.Sprintf("%s.labels[%q]", at, key), "nodes get this label by themselves, from what they "+
+			problems.Addf(fmt.Sprintf("%s.labels[%q]", at, key), "nodes get this label by themselves, from what they "+
 				"are; remove it")
 		}
 	}
-	problems.Join(at+".", pool.ValidateTaints("taints", p.Taints))
-	problems.Join(at+".", pool.ValidateTaints("startupTaints", p.StartupTaints))
+	problems.JoinUnder(at+".", label.ValidateTaints("taints", p.Taints))
+	problems.JoinUnder(at+".", label.ValidateTaints("startupTaints", p.StartupTaints))
 	for i, t := range p.Taints {
 		if sameTaint(t, pool.GPUTaint) {
-			problems.Add(fmt.Sprintf("%s.taints[%d] %q", at, i, t.Key), "every GPU pool has %s already; remove it",
+			problems.Addf(fmt.Sprintf("%s.taints[%d] %q", at, i, t.Key), "every GPU pool has %s already; remove it",
 				pool.GPUTaint)
 		}
 	}
 	for i, t := range p.StartupTaints {
 		if slices.ContainsFunc(p.AllTaints(), func(other pool.Taint) bool { return sameTaint(t, other) }) {
-			problems.Add(fmt.Sprintf("%s.startupTaints[%d] %q", at, i, t.Key), "is among the pool's taints too, with "+
+			problems.Addf(fmt.Sprintf("%s.startupTaints[%d] %q", at, i, t.Key), "is among the pool's taints too, with "+
 				"effect %s; keep one", t.Effect)
 		}
 	}
@@ -92,7 +93,7 @@ func validateTaintDomains(at string, taints []pool.Taint, problems *problem.List
 		domain, _, _ := strings.Cut(t.Key, "/")
 		for _, own := range []string{"karpenter.sh", "karpenter.k8s.aws"} {
 			if domain == own || strings.HasSuffix(domain, "."+own) {
-				problems.Add(fmt.Sprintf("%s[%d] %q", at, i, t.Key), "taints under %s are Karpenter's own; use a "+
+				problems.Addf(fmt.Sprintf("%s[%d] %q", at, i, t.Key), "taints under %s are Karpenter's own; use a "+
 					"domain of your own", own)
 			}
 		}

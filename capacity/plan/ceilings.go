@@ -1,12 +1,13 @@
-package capacity
+package plan
 
 import (
 	"fmt"
+	"github.com/headroom-eks/headroom/capacity"
 	"math"
 	"strings"
 	"time"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 // Quotas of the EKS service that bound managed node groups.
@@ -23,8 +24,8 @@ const (
 // nodes.
 //
 // A config that bounds nothing gives an unknown ceiling.
-func ConfiguredCeiling(scaler pool.Scaler, static bool, c Configured, node PerNode) Bound {
-	bound := Bound{Kind: ConfiguredKind, Nodes: noBound}
+func ConfiguredCeiling(scaler pool.Scaler, static bool, c capacity.Configured, node capacity.PerNode) Bound {
+	bound := Bound{Kind: capacity.ConfiguredKind, Nodes: noBound}
 	lower := func(nodes int, format string, args ...any) {
 		if nodes < bound.Nodes {
 			bound.Nodes, bound.Detail = nodes, fmt.Sprintf(format, args...)
@@ -70,7 +71,7 @@ func SurgeNodes(maximum, percent, nodes int) int {
 
 // NodeGroupSizeCeiling is the quota of nodes in one managed group, times the groups the pool is made of.
 func NodeGroupSizeCeiling(groups, nodesPerGroup int) Bound {
-	b := Bound{Kind: NodeGroupSize, Nodes: max(groups, 0) * max(nodesPerGroup, 0), Code: NodesPerGroupCode}
+	b := Bound{Kind: capacity.NodeGroupSize, Nodes: max(groups, 0) * max(nodesPerGroup, 0), Code: NodesPerGroupCode}
 	b.Detail = fmt.Sprintf("%d nodes in each of %d groups", nodesPerGroup, groups)
 	return b
 }
@@ -86,7 +87,7 @@ func NodeGroupsFit(groups, quota int) error {
 
 // NotAppliedCeiling is for a pool whose objects are left to someone else and not yet confirmed to be there.
 func NotAppliedCeiling(realized Realized) Bound {
-	return Bound{Kind: NotApplied, Nodes: realized.Total(), PromiseOnly: true,
+	return Bound{Kind: capacity.NotApplied, Nodes: realized.Total(), PromiseOnly: true,
 		Detail: "the pool's objects are not confirmed to be in the cluster; nothing will scale it until they are"}
 }
 
@@ -112,7 +113,7 @@ type ReservationFacts struct {
 // no ceiling of a pool that may buy on-demand or spot beside it.
 func ReservationCeiling(r ReservationFacts, now time.Time) Bound {
 	b := Bound{
-		Kind:   Reservation,
+		Kind:   capacity.Reservation,
 		Nodes:  max(r.Count, 0),
 		Code:   r.ID,
 		Until:  r.End,
@@ -198,7 +199,7 @@ func (q Quota) UnknownLimit(reason string) SharedLimit {
 }
 
 func (q Quota) limit() SharedLimit {
-	return SharedLimit{Key: q.Code, Kind: VCPUQuota, Unit: "vCPUs", Code: q.Code}
+	return SharedLimit{Key: q.Code, Kind: capacity.VCPUQuota, Unit: "vCPUs", Code: q.Code}
 }
 
 // QuotaUses lists the quotas that a pool's nodes draw from, one for each way it may buy them. A way that no known quota

@@ -1,11 +1,12 @@
-package capacity
+package plan
 
 import (
+	"github.com/headroom-eks/headroom/capacity"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 var nine = time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
@@ -22,15 +23,15 @@ func l4(name string, scaler pool.Scaler, maximum, realized int) PoolFacts {
 		InstanceTypes:  []string{"g6.xlarge"},
 		CapacityTypes:  []pool.CapacityType{pool.OnDemand},
 		Zones:          []string{"us-west-2a", "us-west-2b"},
-		PerNode:        PerNode{VCPUs: 4, MemoryMiB: 16384, GPUs: 1, GPUModel: "L4", GPUMemoryMiB: 22888},
-		Configured:     Configured{MaxNodeCount: ptr(maximum)},
+		PerNode:        capacity.PerNode{VCPUs: 4, MemoryMiB: 16384, GPUs: 1, GPUModel: "L4", GPUMemoryMiB: 22888},
+		Configured:     capacity.Configured{MaxNodeCount: ptr(maximum)},
 		Realized:       Realized{Nodes: map[Place]int{{"us-west-2a", pool.OnDemand}: realized}},
 		ScalesFromZero: true,
-		Ceilings:       []Bound{{Kind: ConfiguredKind, Nodes: maximum}},
+		Ceilings:       []Bound{{Kind: capacity.ConfiguredKind, Nodes: maximum}},
 	}
 }
 
-func allocate(limits []SharedLimit, pools ...PoolFacts) Document {
+func allocate(limits []SharedLimit, pools ...PoolFacts) capacity.Document {
 	return Allocate(Input{
 		Cluster:  "headroom-dev",
 		Region:   "us-west-2",
@@ -44,9 +45,9 @@ func allocate(limits []SharedLimit, pools ...PoolFacts) Document {
 // The bug this project exists to end: field fault BR-20.
 func TestAFixedPoolPromisesWhatRunsWhateverItsBounds(t *testing.T) {
 	p := l4("gpu-l4", pool.Fixed, 1, 1)
-	p.Configured = Configured{NodeCount: ptr(1), MinNodeCount: ptr(0), MaxNodeCount: ptr(4)}
+	p.Configured = capacity.Configured{NodeCount: ptr(1), MinNodeCount: ptr(0), MaxNodeCount: ptr(4)}
 	got := allocate(nil, p).Pools[0]
-	if got.Nodes != (Counts{Realized: 1, Maximum: 1, Firm: 1}) || got.BoundBy != NoAutoscaler || got.LargestGang != 1 {
+	if got.Nodes != (capacity.Counts{Realized: 1, Maximum: 1, Firm: 1}) || got.BoundBy != capacity.NoAutoscaler || got.LargestGang != 1 {
 		t.Errorf("nodes %+v bound by %s, gang %d; want 1 of everything, bound by no-autoscaler", got.Nodes, got.BoundBy,
 			got.LargestGang)
 	}
@@ -57,7 +58,7 @@ func TestAPoolWithAScalerPromisesWhatItCanReach(t *testing.T) {
 	p := l4("gpu", pool.ClusterAutoscaler, 8, 2)
 	p.PerNode.GPUs = 8
 	got := allocate(nil, p).Pools[0]
-	if got.Nodes != (Counts{2, 8, 8}) || got.GPUs != (Counts{16, 64, 64}) || got.BoundBy != ConfiguredKind {
+	if got.Nodes != counts(2, 8, 8) || got.GPUs != counts(16, 64, 64) || got.BoundBy != capacity.ConfiguredKind {
 		t.Errorf("nodes %+v, GPUs %+v bound by %s; want 2 of 8 nodes and 16 of 64 GPUs, as configured", got.Nodes,
 			got.GPUs, got.BoundBy)
 	}
@@ -71,11 +72,11 @@ func TestPoolsShareAQuotaByPriorityAndEachSaysWhoHasTheRest(t *testing.T) {
 	}
 	// 26 vCPUs, 2 of them for others: six nodes. One runs in batch; serving takes its four; one is left for batch.
 	got := byName(allocate([]SharedLimit{Quotas[0].Limit(26.9, 2)}, batch, serving))
-	if s := got["serving"]; s.Nodes.Maximum != 4 || s.BoundBy != ConfiguredKind {
+	if s := got["serving"]; s.Nodes.Maximum != 4 || s.BoundBy != capacity.ConfiguredKind {
 		t.Errorf("serving reaches %d bound by %s, want its configured 4", s.Nodes.Maximum, s.BoundBy)
 	}
 	b := got["batch"]
-	if b.Nodes.Maximum != 2 || b.BoundBy != VCPUQuota || b.Ceilings[0].Code != "L-DB2E81BA" {
+	if b.Nodes.Maximum != 2 || b.BoundBy != capacity.VCPUQuota || b.Ceilings[0].Code != "L-DB2E81BA" {
 		t.Errorf("batch reaches %d bound by %s %s, want 2 by the on-demand quota", b.Nodes.Maximum, b.BoundBy,
 			b.Ceilings[0].Code)
 	}
@@ -91,7 +92,7 @@ func TestAPoolOfSpotAndOnDemandReachesBothQuotasAndOnlyTheOnDemandPartIsFirm(t *
 	p.CapacityTypes = []pool.CapacityType{pool.Spot, pool.OnDemand}
 	p.Uses = QuotaUses("g6.xlarge", 4, p.CapacityTypes)
 	got := allocate([]SharedLimit{Quotas[0].Limit(8, 0), Quotas[1].Limit(12, 0)}, p).Pools[0]
-	if got.Nodes != (Counts{0, 5, 2}) || got.BoundBy != VCPUQuota {
+	if got.Nodes != counts(0, 5, 2) || got.BoundBy != capacity.VCPUQuota {
 		t.Errorf("%+v bound by %s, want 5 nodes, 2 of them firm, by the quotas", got.Nodes, got.BoundBy)
 	}
 }
@@ -103,12 +104,12 @@ func TestAQuotaThatCannotBeReadLeavesWhatRunsAndKeepsTheRestForThatPool(t *testi
 	got := byName(allocate([]SharedLimit{Quotas[0].UnknownLimit("AccessDenied"), FreeAddresses("us-west-2a", 50, 0)},
 		denied, other))
 	d := got["denied"]
-	if d.Nodes != (Counts{1, 1, 1}) || d.BoundBy != Unknown || d.Ceilings[0].Of != VCPUQuota ||
+	if d.Nodes != counts(1, 1, 1) || d.BoundBy != capacity.Unknown || d.Ceilings[0].Of != capacity.VCPUQuota ||
 		!strings.Contains(d.Ceilings[0].Detail, "AccessDenied") {
 		t.Errorf("%+v bound by %+v, want the one that runs, by an unknown quota", d.Nodes, d.Ceilings[0])
 	}
 	// The pool may still grow to its configured 4, three more at 10 addresses; that leaves 20.
-	if o := got["other"]; o.Nodes.Maximum != 2 || o.BoundBy != SubnetAddresses {
+	if o := got["other"]; o.Nodes.Maximum != 2 || o.BoundBy != capacity.SubnetAddresses {
 		t.Errorf("other reaches %d bound by %s, want 2 by the addresses left", o.Nodes.Maximum, o.BoundBy)
 	}
 }
@@ -137,8 +138,8 @@ func TestClusterAutoscalerCannotStartAPoolOfClaimsFromZero(t *testing.T) {
 
 func TestTenGPUsOnFourGPUNodesAreTwoNodes(t *testing.T) {
 	p := l4("gpu", pool.Karpenter, 0, 0)
-	p.InstanceTypes, p.PerNode = []string{"g6.12xlarge"}, PerNode{VCPUs: 48, MemoryMiB: 196608, GPUs: 4}
-	p.Ceilings = []Bound{ConfiguredCeiling(pool.Karpenter, false, Configured{Limits: &Limits{GPUs: 10}}, p.PerNode)}
+	p.InstanceTypes, p.PerNode = []string{"g6.12xlarge"}, capacity.PerNode{VCPUs: 48, MemoryMiB: 196608, GPUs: 4}
+	p.Ceilings = []Bound{ConfiguredCeiling(pool.Karpenter, false, capacity.Configured{Limits: &capacity.Limits{GPUs: 10}}, p.PerNode)}
 	got := allocate(nil, p).Pools[0]
 	if got.Nodes.Maximum != 2 || got.GPUs.Maximum != 8 || got.Ceilings[0].Detail != "limit of 10 GPUs at 4 each" {
 		t.Errorf("%d nodes, %d GPUs, %q; want 2 nodes and 8 GPUs", got.Nodes.Maximum, got.GPUs.Maximum,
@@ -149,7 +150,7 @@ func TestTenGPUsOnFourGPUNodesAreTwoNodes(t *testing.T) {
 // Field fault BR-24.
 func TestALoweredLimitShowsMoreRealizedThanMaximumAndSaysWhy(t *testing.T) {
 	got := allocate(nil, l4("gpu", pool.Karpenter, 1, 4)).Pools[0]
-	if got.Nodes != (Counts{4, 1, 1}) || got.LargestGang != 1 || len(got.Notes) != 1 {
+	if got.Nodes != counts(4, 1, 1) || got.LargestGang != 1 || len(got.Notes) != 1 {
 		t.Errorf("%+v, gang %d, notes %q; want 4 realized, maximum 1, and a note", got.Nodes, got.LargestGang,
 			got.Notes)
 	}
@@ -159,7 +160,7 @@ func TestFreeAddressesBoundWhatFitsBesideTheNodesThatRun(t *testing.T) {
 	p := l4("gpu", pool.Karpenter, 9, 2)
 	p.Uses = SubnetUses([]string{"us-west-2a", "us-west-2b"}, 30)
 	got := allocate([]SharedLimit{FreeAddresses("us-west-2a", 40, 0), FreeAddresses("us-west-2b", 75, 5)}, p).Pools[0]
-	if got.Nodes.Maximum != 5 || got.BoundBy != SubnetAddresses {
+	if got.Nodes.Maximum != 5 || got.BoundBy != capacity.SubnetAddresses {
 		t.Errorf("reaches %d bound by %s; want 2 that run, 1 more in 40 addresses and 2 in 70", got.Nodes.Maximum,
 			got.BoundBy)
 	}
@@ -199,7 +200,7 @@ func TestAReservationEndsAndTheDocumentWithIt(t *testing.T) {
 	configured := p.Ceilings
 	p.Ceilings = append(configured, ReservationCeiling(facts, nine))
 	doc := allocate(nil, p)
-	if got := doc.Pools[0]; got.Nodes != (Counts{0, 3, 3}) || got.BoundBy != Reservation ||
+	if got := doc.Pools[0]; got.Nodes != counts(0, 3, 3) || got.BoundBy != capacity.Reservation ||
 		!doc.ValidUntil.Equal(facts.End) {
 		t.Errorf("%+v bound by %s until %s; want 3 firm by the reservation until its end", got.Nodes, got.BoundBy,
 			doc.ValidUntil)
@@ -216,7 +217,7 @@ func TestAPoolWhoseNodesCannotBeCountedPromisesNothingAndHidesNoOther(t *testing
 	lost, other := l4("lost", pool.Karpenter, 4, 3), l4("other", pool.Karpenter, 4, 1)
 	lost.Realized.Unknown = "UnauthorizedOperation"
 	got := byName(allocate(nil, lost, other))
-	if l := got["lost"]; l.Nodes != (Counts{}) || l.BoundBy != Unknown || l.Ceilings[0].Of != RealizedCount ||
+	if l := got["lost"]; l.Nodes != (capacity.Counts{}) || l.BoundBy != capacity.Unknown || l.Ceilings[0].Of != capacity.RealizedCount ||
 		!strings.Contains(l.Error, "Unauthorized") {
 		t.Errorf("%+v bound by %+v, error %q; want nothing and the reason", l.Nodes, l.Ceilings[0], l.Error)
 	}
@@ -227,7 +228,7 @@ func TestAPoolWhoseNodesCannotBeCountedPromisesNothingAndHidesNoOther(t *testing
 	lost.Uses, other.Uses = QuotaUses("g6.xlarge", 4, lost.CapacityTypes),
 		QuotaUses("g6.xlarge", 4, other.CapacityTypes)
 	if o := byName(allocate([]SharedLimit{Quotas[0].Limit(400, 0)}, lost, other))["other"]; o.Nodes.Maximum != 1 ||
-		o.BoundBy != Unknown {
+		o.BoundBy != capacity.Unknown {
 		t.Errorf("other reaches %d bound by %s; want the one that runs, unknown", o.Nodes.Maximum, o.BoundBy)
 	}
 }
@@ -255,7 +256,7 @@ func TestDoubtTravelsAlongTheLimitsThatPoolsShare(t *testing.T) {
 	pools[3].CapacityTypes, pools[3].Uses = spot, QuotaUses("g6.xlarge", 1, spot)
 	limits := []SharedLimit{Quotas[0].Limit(8, 0), Quotas[1].Limit(10, 0), FreeAddresses("us-west-2a", 10, 0)}
 	before := byName(allocate(limits, pools...))
-	pools[0].Ceilings = []Bound{{Kind: ConfiguredKind, Unknown: "denied"}}
+	pools[0].Ceilings = []Bound{{Kind: capacity.ConfiguredKind, Unknown: "denied"}}
 	after := byName(allocate(limits, pools...))
 	for name := range before {
 		if after[name].Nodes.Maximum > before[name].Nodes.Maximum {
@@ -267,11 +268,11 @@ func TestDoubtTravelsAlongTheLimitsThatPoolsShare(t *testing.T) {
 func TestAPoolThatIsNotAdvertisedIsChargedWhatItMayTake(t *testing.T) {
 	general, gpu := l4("general", pool.Karpenter, 0, 1), l4("gpu", pool.Karpenter, 9, 0)
 	general.Advertised, general.Priority = false, 1
-	general.Ceilings = []Bound{ConfiguredCeiling(pool.Karpenter, false, Configured{Limits: &Limits{VCPUs: 16}},
-		PerNode{VCPUs: 2})}
+	general.Ceilings = []Bound{ConfiguredCeiling(pool.Karpenter, false, capacity.Configured{Limits: &capacity.Limits{VCPUs: 16}},
+		capacity.PerNode{VCPUs: 2})}
 	general.Uses, gpu.Uses = SubnetUses([]string{"us-west-2a"}, 10), SubnetUses([]string{"us-west-2a"}, 10)
 	got := byName(allocate([]SharedLimit{FreeAddresses("us-west-2a", 100, 0)}, general, gpu))
-	if g := got["general"]; g.Nodes.Maximum != 1 || g.BoundBy != NotAdvertised || g.LargestGang != 0 {
+	if g := got["general"]; g.Nodes.Maximum != 1 || g.BoundBy != capacity.NotAdvertised || g.LargestGang != 0 {
 		t.Errorf("general promises %d bound by %s, gang %d; want only what runs", g.Nodes.Maximum, g.BoundBy,
 			g.LargestGang)
 	}
@@ -295,18 +296,22 @@ func TestASurgeIsKeptBackFromOthersAndNotAdvertised(t *testing.T) {
 func TestNonsenseLowersThePromiseAndNeverPanics(t *testing.T) {
 	p := l4("gpu", pool.Karpenter, 4, 1)
 	p.Uses = []Use{{Limit: "nobody listed it", CostPerNode: 1}}
-	if got := allocate(nil, p).Pools[0]; got.Nodes.Maximum != 1 || got.BoundBy != Unknown {
+	if got := allocate(nil, p).Pools[0]; got.Nodes.Maximum != 1 || got.BoundBy != capacity.Unknown {
 		t.Errorf("a use of an unlisted limit: reaches %d bound by %s; want what runs", got.Nodes.Maximum, got.BoundBy)
 	}
 	p.Uses, p.Ceilings = nil, nil
-	if got := allocate(nil, p).Pools[0]; got.Nodes.Maximum != 1 || got.BoundBy != Unknown {
+	if got := allocate(nil, p).Pools[0]; got.Nodes.Maximum != 1 || got.BoundBy != capacity.Unknown {
 		t.Errorf("no ceiling at all: reaches %d bound by %s; want what runs", got.Nodes.Maximum, got.BoundBy)
 	}
-	p.Ceilings = []Bound{{Kind: ConfiguredKind, Nodes: -3}}
+	p.Ceilings = []Bound{{Kind: capacity.ConfiguredKind, Nodes: -3}}
 	if got := allocate(nil, p).Pools[0]; got.Nodes.Maximum != 0 {
 		t.Errorf("a negative ceiling: reaches %d, want 0", got.Nodes.Maximum)
 	}
 	if got := Allocate(Input{}); len(got.Pools) != 0 || got.Pools == nil {
 		t.Errorf("no pools: %v, want an empty list", got.Pools)
 	}
+}
+
+func counts(realized, maximum, firm int) capacity.Counts {
+	return capacity.Counts{Realized: realized, Maximum: maximum, Firm: firm}
 }

@@ -1,4 +1,4 @@
-package pool_test
+package plan_test
 
 import (
 	"flag"
@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/infra/plan"
+	"github.com/headroom-eks/headroom/pool"
 	"pgregory.net/rapid"
 )
 
@@ -26,7 +27,7 @@ type pod struct {
 	Pool        string // value of its selector on pool.PoolLabel, empty without one
 }
 
-func (p pod) fits(c pool.Claimant) bool {
+func (p pod) fits(c plan.Claimant) bool {
 	if p.Pool != "" && p.Pool != c.Name {
 		return false
 	}
@@ -42,7 +43,7 @@ func (p pod) fits(c pool.Claimant) bool {
 }
 
 // answering are the scalers that would bring a node for the pod.
-func (p pod) answering(pools []pool.Claimant) (scalers []pool.Scaler) {
+func (p pod) answering(pools []plan.Claimant) (scalers []pool.Scaler) {
 	for _, c := range pools {
 		if c.Scaler != pool.Fixed && p.fits(c) && !slices.Contains(scalers, c.Scaler) {
 			scalers = append(scalers, c.Scaler)
@@ -56,7 +57,7 @@ var (
 	values = []string{"", "true", "a", "b"}
 )
 
-func genPools(t *rapid.T) (pools []pool.Claimant) {
+func genPools(t *rapid.T) (pools []plan.Claimant) {
 	taint := rapid.Custom(func(t *rapid.T) pool.Taint {
 		return pool.Taint{
 			Key:   rapid.SampledFrom(keys).Draw(t, "key"),
@@ -66,7 +67,7 @@ func genPools(t *rapid.T) (pools []pool.Claimant) {
 		}
 	})
 	for i := range rapid.IntRange(2, 4).Draw(t, "pools") {
-		pools = append(pools, pool.Claimant{
+		pools = append(pools, plan.Claimant{
 			Name: string(rune('a' + i)),
 			Scaler: rapid.SampledFrom([]pool.Scaler{pool.Karpenter, pool.ClusterAutoscaler, pool.ClusterAutoscaler,
 				pool.Fixed}).Draw(t, "scaler"),
@@ -78,7 +79,7 @@ func genPools(t *rapid.T) (pools []pool.Claimant) {
 
 // genTolerations makes tolerations as someone writes them who has one pool in mind: on keys of that pool, in any form
 // Kubernetes allows but the one without a key; some on keys that no pool uses, as Kubernetes adds them to every pod.
-func genTolerations(t *rapid.T, pools []pool.Claimant) (tolerations []pool.Toleration) {
+func genTolerations(t *rapid.T, pools []plan.Claimant) (tolerations []pool.Toleration) {
 	written := rapid.SampledFrom(pools).Draw(t, "written for")
 	known := []string{"node.kubernetes.io/not-ready"}
 	for _, taint := range written.Taints {
@@ -104,7 +105,7 @@ func TestNoPodFitsPoolsOfTwoScalersWhenTheirTaintsAreAccepted(t *testing.T) {
 	mixed, fitted := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		pools := genPools(t)
-		if pool.ValidateOverlap("pools", pools, false).Err() != nil {
+		if plan.ValidateOverlap("pools", pools, false).Err() != nil {
 			t.Skip("refused")
 		}
 		if shares(pools) {
@@ -127,9 +128,9 @@ func TestNoPodFitsPoolsOfTwoScalersWhenTheirTaintsAreAccepted(t *testing.T) {
 	}
 }
 
-func shares(pools []pool.Claimant) bool {
+func shares(pools []plan.Claimant) bool {
 	has := func(s pool.Scaler) bool {
-		return slices.ContainsFunc(pools, func(c pool.Claimant) bool { return c.Scaler == s })
+		return slices.ContainsFunc(pools, func(c plan.Claimant) bool { return c.Scaler == s })
 	}
 	return has(pool.Karpenter) && has(pool.ClusterAutoscaler)
 }
@@ -138,7 +139,7 @@ func shares(pools []pool.Claimant) bool {
 func TestNoPodFitsPoolsOfTwoScalersWhenEveryPodSelectsItsPool(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pools := genPools(t)
-		if err := pool.ValidateOverlap("pools", pools, true).Err(); err != nil {
+		if err := plan.ValidateOverlap("pools", pools, true).Err(); err != nil {
 			t.Fatal(err)
 		}
 		p := pod{
@@ -155,7 +156,7 @@ func TestNoPodFitsPoolsOfTwoScalersWhenEveryPodSelectsItsPool(t *testing.T) {
 func TestEveryRefusalHasAPodThatFitsPoolsOfTwoScalers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pools := genPools(t)
-		if pool.ValidateOverlap("pools", pools, false).Err() == nil {
+		if plan.ValidateOverlap("pools", pools, false).Err() == nil {
 			t.Skip("accepted")
 		}
 		for _, written := range pools {
@@ -174,7 +175,7 @@ func TestEveryRefusalHasAPodThatFitsPoolsOfTwoScalers(t *testing.T) {
 }
 
 func TestOverlapNamesBothPoolsAndTheOneWithoutATaint(t *testing.T) {
-	err := pool.ValidateOverlap("pools", []pool.Claimant{
+	err := plan.ValidateOverlap("pools", []plan.Claimant{
 		{
 			Name:   "gpu-l4",
 			Scaler: pool.Karpenter,
@@ -194,8 +195,8 @@ func TestOverlapNamesBothPoolsAndTheOneWithoutATaint(t *testing.T) {
 }
 
 func TestOverlapIsDecidedByKeysBecauseExistsTakesAnyValue(t *testing.T) {
-	pools := func(keyA, keyB string) []pool.Claimant {
-		return []pool.Claimant{
+	pools := func(keyA, keyB string) []plan.Claimant {
+		return []plan.Claimant{
 			{
 				Name:   "a",
 				Scaler: pool.Karpenter,
@@ -208,16 +209,16 @@ func TestOverlapIsDecidedByKeysBecauseExistsTakesAnyValue(t *testing.T) {
 			},
 		}
 	}
-	if pool.ValidateOverlap("pools", pools("team", "team"), false).Err() == nil {
+	if plan.ValidateOverlap("pools", pools("team", "team"), false).Err() == nil {
 		t.Error("two values of one key are accepted; a toleration with Exists fits both")
 	}
-	if err := pool.ValidateOverlap("pools", pools("team-a", "team-b"), false).Err(); err != nil {
+	if err := plan.ValidateOverlap("pools", pools("team-a", "team-b"), false).Err(); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestFixedPoolsAreInNobodysWay(t *testing.T) {
-	err := pool.ValidateOverlap("pools", []pool.Claimant{
+	err := plan.ValidateOverlap("pools", []plan.Claimant{
 		{Name: "system", Scaler: pool.Fixed}, {Name: "general", Scaler: pool.Karpenter},
 		{Name: "spare", Scaler: pool.Fixed},
 	}, false).Err()
@@ -229,7 +230,7 @@ func TestFixedPoolsAreInNobodysWay(t *testing.T) {
 // Found by the generated pods: the pool itself is in nobody's way, the pods written for it are.
 func TestPodsOfAFullFixedPoolMustNotFitTwoScalers(t *testing.T) {
 	team := pool.Taint{Key: "team", Effect: pool.NoSchedule}
-	err := pool.ValidateOverlap("pools", []pool.Claimant{
+	err := plan.ValidateOverlap("pools", []plan.Claimant{
 		{Name: "both", Scaler: pool.Fixed, Taints: []pool.Taint{pool.GPUTaint, team}},
 		{Name: "gpu", Scaler: pool.Karpenter, Taints: []pool.Taint{pool.GPUTaint}},
 		{Name: "team", Scaler: pool.ClusterAutoscaler, Taints: []pool.Taint{team}},
@@ -242,13 +243,13 @@ func TestPodsOfAFullFixedPoolMustNotFitTwoScalers(t *testing.T) {
 // Field fault BR-10.
 func TestAutoModeExcludesEveryOtherScalerWhateverPodsSelect(t *testing.T) {
 	for _, other := range []pool.Scaler{pool.Karpenter, pool.ClusterAutoscaler, pool.Fixed} {
-		pools := []pool.Claimant{{Name: "auto", Scaler: pool.AutoMode}, {
+		pools := []plan.Claimant{{Name: "auto", Scaler: pool.AutoMode}, {
 			Name:   "other",
 			Scaler: other,
 			Taints: []pool.Taint{pool.GPUTaint},
 		}}
 		for _, selects := range []bool{false, true} {
-			if pool.ValidateOverlap("pools", pools, selects).Err() == nil {
+			if plan.ValidateOverlap("pools", pools, selects).Err() == nil {
 				t.Errorf("auto-mode beside %s is accepted with podsSelectPool %v", other, selects)
 			}
 		}
@@ -257,11 +258,11 @@ func TestAutoModeExcludesEveryOtherScalerWhateverPodsSelect(t *testing.T) {
 
 // The stated limit of the rule: taints cannot keep out a pod that tolerates everything, only a selector can.
 func TestAPodThatToleratesEverythingIsBeyondTaints(t *testing.T) {
-	pools := []pool.Claimant{
+	pools := []plan.Claimant{
 		{Name: "a", Scaler: pool.Karpenter, Taints: []pool.Taint{{Key: "a", Effect: pool.NoSchedule}}},
 		{Name: "b", Scaler: pool.ClusterAutoscaler, Taints: []pool.Taint{{Key: "b", Effect: pool.NoSchedule}}},
 	}
-	if err := pool.ValidateOverlap("pools", pools, false).Err(); err != nil {
+	if err := plan.ValidateOverlap("pools", pools, false).Err(); err != nil {
 		t.Fatal(err)
 	}
 	everything := pod{Tolerations: []pool.Toleration{{Operator: "Exists"}}}

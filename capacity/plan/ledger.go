@@ -1,4 +1,4 @@
-package capacity
+package plan
 
 // ledger is a shared limit while it is divided.
 type ledger struct {

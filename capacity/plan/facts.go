@@ -1,9 +1,10 @@
-package capacity
+package plan
 
 import (
+	"github.com/headroom-eks/headroom/capacity"
 	"time"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 // Input is everything that Allocate needs to know. Whoever gathers it turns each error into an unknown with its reason;
@@ -33,8 +34,8 @@ type PoolFacts struct {
 	InstanceTypes []string
 	CapacityTypes []pool.CapacityType
 	Zones         []string
-	PerNode       PerNode
-	Configured    Configured
+	PerNode       capacity.PerNode
+	Configured    capacity.Configured
 	Labels        map[string]string
 	Taints        []pool.Taint
 
@@ -101,7 +102,7 @@ func (r Realized) count(match func(Place) bool) (n int) {
 
 // Bound is a ceiling that concerns one pool alone.
 type Bound struct {
-	Kind Kind
+	Kind capacity.Kind
 	// Nodes that the pool can have under it, realized ones included.
 	Nodes int
 	// Unknown is why the ceiling could not be determined; Nodes is not read then.
@@ -119,7 +120,7 @@ type Bound struct {
 type SharedLimit struct {
 	// Key names the limit in Use.
 	Key  string
-	Kind Kind
+	Kind capacity.Kind
 	// Unit of Amount and of Use.CostPerNode, in the plural: "vCPUs", "addresses".
 	Unit string
 	// Amount in all, running nodes included; or, with Free, what is left beside them.

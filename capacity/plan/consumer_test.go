@@ -1,13 +1,14 @@
-package capacity
+package plan
 
 import (
 	"encoding/json"
+	"github.com/headroom-eks/headroom/capacity"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 	"pgregory.net/rapid"
 )
 
@@ -51,7 +52,7 @@ func TestADocumentSurvivesTheWayThroughAStackOutput(t *testing.T) {
 			"texts":    asText(texts),
 			"the type": want,
 		} {
-			got, err := Decode(output)
+			got, err := capacity.Decode(output)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -65,8 +66,8 @@ func TestADocumentSurvivesTheWayThroughAStackOutput(t *testing.T) {
 // Field fault BR-91.
 func TestAMissingOutputIsNoCapacity(t *testing.T) {
 	for name, output := range map[string]any{"nil": nil, "JSON null": "null", "no bytes": []byte{}, "blank text": " "} {
-		doc, err := Decode(output)
-		if err != nil || len(doc.Pools) != 0 || doc.Fits(Gang{Nodes: 1}).When != No {
+		doc, err := capacity.Decode(output)
+		if err != nil || len(doc.Pools) != 0 || doc.Fits(capacity.Gang{Nodes: 1}).When != capacity.No {
 			t.Errorf("%s: %+v, %v; want no capacity and no error", name, doc, err)
 		}
 	}
@@ -85,7 +86,7 @@ func TestWhatCannotBeReadIsAnErrorAndNoCapacity(t *testing.T) {
 		"not JSON":             `{`,
 		"an unencodable value": func() {},
 	} {
-		if doc, err := Decode(output); err == nil || len(doc.Pools) != 0 {
+		if doc, err := capacity.Decode(output); err == nil || len(doc.Pools) != 0 {
 			t.Errorf("%s: %+v, %v; want an error and no pools", name, doc, err)
 		}
 	}
@@ -93,7 +94,7 @@ func TestWhatCannotBeReadIsAnErrorAndNoCapacity(t *testing.T) {
 
 func TestAFieldAddedWithinAVersionIsIgnored(t *testing.T) {
 	doc,
-		err := Decode(
+		err := capacity.Decode(
 		`{"schemaVersion":"1","new":{"a":1.5},"pools":[{"name":"gpu","nodes":{"maximum":3.0,"new":0.5}}]}`)
 	if err != nil || doc.Pools[0].Nodes.Maximum != 3 {
 		t.Errorf("%+v, %v; want three nodes", doc, err)
@@ -108,14 +109,14 @@ func TestPastItsTimeADocumentCountsOnlyWhatRuns(t *testing.T) {
 		t.Errorf("at its end the document still holds: %s", d)
 	}
 	late := byName(doc.At(doc.ValidUntil.Add(time.Second)))
-	if p := late["gpu"]; p.Nodes != (Counts{1, 1, 1}) || p.GPUs != (Counts{1, 1, 1}) || p.BoundBy != Expired ||
+	if p := late["gpu"]; p.Nodes != counts(1, 1, 1) || p.GPUs != counts(1, 1, 1) || p.BoundBy != capacity.Expired ||
 		p.LargestGang != 1 {
 		t.Errorf("%+v, %+v bound by %s, gang %d; want the one that runs", p.Nodes, p.GPUs, p.BoundBy, p.LargestGang)
 	}
-	if p := late["spot"]; p.Nodes != (Counts{1, 1, 0}) {
+	if p := late["spot"]; p.Nodes != counts(1, 1, 0) {
 		t.Errorf("%+v: which node is firm is not known", p.Nodes)
 	}
-	if p := late["lowered"]; p.Nodes != (Counts{3, 1, 1}) || p.BoundBy != ConfiguredKind {
+	if p := late["lowered"]; p.Nodes != counts(3, 1, 1) || p.BoundBy != capacity.ConfiguredKind {
 		t.Errorf("%+v bound by %s; want the lowered limit to hold on", p.Nodes, p.BoundBy)
 	}
 	if doc.Pools[0].Nodes.Maximum != 4 || len(doc.Pools[0].Ceilings) != 1 {
@@ -147,38 +148,38 @@ func TestFits(t *testing.T) {
 	tied.PerNode.GPUModel, tied.TiedToZone = "L40S", true
 	tied.Realized.Nodes = map[Place]int{{"us-west-2a", pool.OnDemand}: 1, {"us-west-2b", pool.OnDemand}: 1}
 	general := l4("general", pool.Karpenter, 9, 9)
-	general.Advertised, general.PerNode = false, PerNode{VCPUs: 4}
+	general.Advertised, general.PerNode = false, capacity.PerNode{VCPUs: 4}
 	doc := allocate([]SharedLimit{Quotas[0].Limit(8, 0), Quotas[1].Limit(20, 0)}, small, large, tied, general)
 	for _, c := range []struct {
 		name string
-		gang Gang
-		when When
+		gang capacity.Gang
+		when capacity.When
 		pool string
-		kind Kind
+		kind capacity.Kind
 	}{
-		{"on what runs", Gang{Nodes: 2, GPUsPerNode: 1, GPUModel: "l4"}, Now, "small", ""},
-		{"after scaling, with the fewest GPUs idle", Gang{
+		{"on what runs", capacity.Gang{Nodes: 2, GPUsPerNode: 1, GPUModel: "l4"}, capacity.Now, "small", ""},
+		{"after scaling, with the fewest GPUs idle", capacity.Gang{
 			Nodes:       3,
 			GPUsPerNode: 1,
 			GPUModel:    "L4",
-		}, AfterScaling, "small", ""},
-		{"only the larger pool reaches it", Gang{Nodes: 5, GPUModel: "L4"}, AfterScaling, "large", ""},
-		{"more GPUs a node", Gang{Nodes: 7, GPUsPerNode: 2, GPUModel: "L4"}, AfterScaling, "large", ""},
-		{"more nodes than quotas give", Gang{Nodes: 8, GPUsPerNode: 2, GPUModel: "L4"}, No, "large", VCPUQuota},
-		{"more nodes than configured", Gang{
+		}, capacity.AfterScaling, "small", ""},
+		{"only the larger pool reaches it", capacity.Gang{Nodes: 5, GPUModel: "L4"}, capacity.AfterScaling, "large", ""},
+		{"more GPUs a node", capacity.Gang{Nodes: 7, GPUsPerNode: 2, GPUModel: "L4"}, capacity.AfterScaling, "large", ""},
+		{"more nodes than quotas give", capacity.Gang{Nodes: 8, GPUsPerNode: 2, GPUModel: "L4"}, capacity.No, "large", capacity.VCPUQuota},
+		{"more nodes than configured", capacity.Gang{
 			Nodes:      5,
 			DeviceMode: pool.Plugin,
 			GPUModel:   "L4",
-		}, No, "small", ConfiguredKind},
-		{"a node that runs may be spot", Gang{Nodes: 1, GPUsPerNode: 2, Firm: true}, AfterScaling, "large", ""},
-		{"firm ones of a spot pool", Gang{Nodes: 2, GPUsPerNode: 2, Firm: true}, AfterScaling, "large", ""},
-		{"more firm ones than the on-demand quota", Gang{Nodes: 3, GPUsPerNode: 2, Firm: true}, No, "large", VCPUQuota},
-		{"two in different zones are no gang of a tied pool", Gang{Nodes: 2, GPUModel: "L40S"}, AfterScaling, "tied",
+		}, capacity.No, "small", capacity.ConfiguredKind},
+		{"a node that runs may be spot", capacity.Gang{Nodes: 1, GPUsPerNode: 2, Firm: true}, capacity.AfterScaling, "large", ""},
+		{"firm ones of a spot pool", capacity.Gang{Nodes: 2, GPUsPerNode: 2, Firm: true}, capacity.AfterScaling, "large", ""},
+		{"more firm ones than the on-demand quota", capacity.Gang{Nodes: 3, GPUsPerNode: 2, Firm: true}, capacity.No, "large", capacity.VCPUQuota},
+		{"two in different zones are no gang of a tied pool", capacity.Gang{Nodes: 2, GPUModel: "L40S"}, capacity.AfterScaling, "tied",
 			""},
-		{"one zone gives less than the maximum", Gang{Nodes: 6, Pool: "tied"}, No, "tied", ConfiguredKind},
-		{"a model nobody has", Gang{Nodes: 1, GPUModel: "H100"}, No, "", ""},
-		{"more GPUs than a node has", Gang{Nodes: 1, GPUsPerNode: 8}, No, "", ""},
-		{"a pool that promises nothing", Gang{Nodes: 1, Pool: "general"}, No, "", ""},
+		{"one zone gives less than the maximum", capacity.Gang{Nodes: 6, Pool: "tied"}, capacity.No, "tied", capacity.ConfiguredKind},
+		{"a model nobody has", capacity.Gang{Nodes: 1, GPUModel: "H100"}, capacity.No, "", ""},
+		{"more GPUs than a node has", capacity.Gang{Nodes: 1, GPUsPerNode: 8}, capacity.No, "", ""},
+		{"a pool that promises nothing", capacity.Gang{Nodes: 1, Pool: "general"}, capacity.No, "", ""},
 	} {
 		got := doc.Fits(c.gang)
 		if got.When != c.when || got.Pool != c.pool || got.Ceiling.Kind != c.kind || got.Reason == "" {
@@ -192,7 +193,7 @@ func TestDiffSaysWhatChangedAndWhy(t *testing.T) {
 	lost := l4("b", pool.Karpenter, 4, 1)
 	lost.Realized.Unknown = "denied"
 	is := allocate(nil, l4("a", pool.Karpenter, 3, 2), lost, l4("new", pool.Karpenter, 2, 0))
-	if d := Diff(was, was); len(d) != 0 || Markdown(d) != "" {
+	if d := capacity.Diff(was, was); len(d) != 0 || capacity.Markdown(d) != "" {
 		t.Errorf("nothing changed, and the difference is %v", d)
 	}
 	want := "- `a`: **lower** realized 1 -> 2, maximum 4 -> 3 (configured), firm 4 -> 3, largest gang 4 -> 3\n" +
@@ -202,7 +203,7 @@ func TestDiffSaysWhatChangedAndWhy(t *testing.T) {
 		"be counted: denied\n" +
 		"- `gone`: **lower** gone, had 0 of 2 nodes\n" +
 		"- `new`: new, 0 of 2 nodes (configured)\n"
-	if got := Markdown(Diff(was, is)); got != want {
+	if got := capacity.Markdown(capacity.Diff(was, is)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -213,7 +214,7 @@ func TestGPUPoolsAreTheAdvertisedDRAPools(t *testing.T) {
 	l4pool.DeviceMode, other.DeviceMode, other.PerNode.GPUModel = pool.DRA, pool.DRA, "B9000"
 	hidden := other
 	hidden.Name, hidden.Advertised = "hidden", false
-	got, err := json.Marshal(GPUPools(allocate(nil, plugin, other, l4pool, hidden)))
+	got, err := json.Marshal(capacity.GPUPools(allocate(nil, plugin, other, l4pool, hidden)))
 	want := `[{"name":"l4","nodes":4,"devices":[{"name":"gpu","claim":"DRA","driver":"gpu.nvidia.com","deviceClassName":"gpu.nvidia.com","count":1,` +
 		`"attributes":{"architecture":{"string":"Ada Lovelace"},"cudaComputeCapability":{"version":"8.9.0"},"productName":{"string":"NVIDIA L4"}},` +
 		`"capacity":{"memory":{"value":"23034Mi"}}}]},` +
@@ -221,7 +222,7 @@ func TestGPUPoolsAreTheAdvertisedDRAPools(t *testing.T) {
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n got %s\nwant %s", err, got, strings.TrimSpace(want))
 	}
-	if raw, _ := json.Marshal(GPUPools(Document{})); string(raw) != "[]" {
+	if raw, _ := json.Marshal(capacity.GPUPools(capacity.Document{})); string(raw) != "[]" {
 		t.Errorf("no pools are %s, want an empty list", raw)
 	}
 }

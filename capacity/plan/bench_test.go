@@ -1,11 +1,11 @@
-package capacity
+package plan
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 // thousand pools that all share two quotas and three zones.

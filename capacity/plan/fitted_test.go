@@ -1,4 +1,4 @@
-package capacity_test
+package plan_test
 
 import (
 	"encoding/json"
@@ -7,19 +7,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/headroom-eks/headroom/capacity"
+	"github.com/headroom-eks/headroom/capacity/plan"
 )
 
 func TestFittedDocumentIsReadBackTheSame(t *testing.T) {
-	in := capacity.Input{Cluster: "c", Region: "us-west-2"}
+	in := plan.Input{Cluster: "c", Region: "us-west-2"}
 	for _, name := range strings.Fields("a b c d e f g h") {
-		in.Pools = append(in.Pools, capacity.PoolFacts{
+		in.Pools = append(in.Pools, plan.PoolFacts{
 			Name:          name,
 			Scaler:        "karpenter",
 			Advertised:    true,
 			InstanceTypes: []string{"g6.xlarge"},
 		})
 	}
-	doc := capacity.Allocate(in)
+	doc := plan.Allocate(in)
 	text, err := json.Marshal(doc)
 	if err != nil {
 		t.Fatal(err)

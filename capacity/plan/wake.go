@@ -1,10 +1,11 @@
-package capacity
+package plan
 
 import (
 	"fmt"
+	"github.com/headroom-eks/headroom/capacity"
 	"strings"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 	"golang.org/x/mod/semver"
 )
 
@@ -68,10 +69,10 @@ var wakeRules = []wakeRule{
 func Wake(f WakeFacts) (scalesFromZero bool, ceiling *Bound) {
 	realized := f.Realized.Total()
 	bound := func(format string, args ...any) *Bound {
-		return &Bound{Kind: WakeFromZero, Nodes: realized, PromiseOnly: true, Detail: fmt.Sprintf(format, args...)}
+		return &Bound{Kind: capacity.WakeFromZero, Nodes: realized, PromiseOnly: true, Detail: fmt.Sprintf(format, args...)}
 	}
 	unknown := func(reason string) *Bound {
-		return &Bound{Kind: WakeFromZero, Unknown: reason, PromiseOnly: true}
+		return &Bound{Kind: capacity.WakeFromZero, Unknown: reason, PromiseOnly: true}
 	}
 	if f.Scaler == pool.Fixed {
 		return false, nil

@@ -1,4 +1,7 @@
-package pool
+// Package label holds the rules about labels and taints of nodes: what Kubernetes, EKS and Karpenter accept.
+//
+// It owns the rules and no value: which labels and taints a pool has is decided where the pool is. It imports no Pulumi.
+package label
 
 import (
 	"fmt"
@@ -6,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/problem"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -24,31 +28,31 @@ var kubeletDomains = []string{"kubelet.kubernetes.io", "node.kubernetes.io"}
 // https://karpenter.sh/docs/concepts/scheduling/#user-defined-labels-annotations
 var karpenterDomains = []string{"karpenter.sh", "karpenter.k8s.aws"}
 
-// ValidateLabels reports every node label that the scaler's nodes could not carry. Path names the map.
+// Validate reports every node label that the scaler's nodes could not carry. Path names the map.
 //
 // With a managed group a label of a reserved domain is accepted by some APIs and then stops the kubelet, so that nodes
 // never join (field fault BR-64); Karpenter refuses its own domains too (field fault BR-65).
-func ValidateLabels(path string, scaler Scaler, labels map[string]string) (problems problem.List) {
+func Validate(path string, scaler pool.Scaler, labels map[string]string) (problems problem.List) {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		at := fmt.Sprintf("%s[%q]", path, key)
 		for _, msg := range validation.IsQualifiedName(key) {
-			problems.Add(at, "the key is not a qualified name: %s", msg)
+			problems.Addf(at, "the key is not a qualified name: %s", msg)
 		}
 		for _, msg := range validation.IsValidLabelValue(labels[key]) {
-			problems.Add(at, "value %q is not allowed: %s", labels[key], msg)
+			problems.Addf(at, "value %q is not allowed: %s", labels[key], msg)
 		}
-		if key == PoolLabel || key == ClusterTag {
-			problems.Add(at, "the label is set by the program itself; remove it")
+		if key == pool.PoolLabel || key == pool.ClusterTag {
+			problems.Addf(at, "the label is set by the program itself; remove it")
 			continue
 		}
 		if domain, reserved := reservedDomain(scaler, key); reserved {
-			problems.Add(at, "domain %q is reserved, nodes would not join with it; use a domain of your own", domain)
+			problems.Addf(at, "domain %q is reserved, nodes would not join with it; use a domain of your own", domain)
 		}
 	}
 	return problems
 }
 
-func reservedDomain(scaler Scaler, key string) (string, bool) {
+func reservedDomain(scaler pool.Scaler, key string) (string, bool) {
 	if scaler.Dynamic() {
 		if domain, found := inDomain(key, karpenterDomains...); found {
 			return domain, true

@@ -1,23 +1,23 @@
-package capacity
+package plan
 
 import (
-	"cmp"
 	"fmt"
+	"github.com/headroom-eks/headroom/capacity"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 // pool writes down what the division found.
-func (c *claim) pool() Pool {
+func (c *claim) pool() capacity.Pool {
 	f := c.facts
-	p := Pool{
+	p := capacity.Pool{
 		Name: f.Name, Scaler: f.Scaler, Advertised: f.Advertised, DeviceMode: f.DeviceMode,
 		InstanceTypes: list(f.InstanceTypes), CapacityTypes: list(f.CapacityTypes), Zones: list(f.Zones),
 		PerNode: f.PerNode, Configured: f.Configured,
-		Nodes:          Counts{Realized: c.realized, Maximum: c.maximum, Firm: c.firm()},
+		Nodes:          capacity.Counts{Realized: c.realized, Maximum: c.maximum, Firm: c.firm()},
 		BoundBy:        c.ceilings[0].Kind,
 		ScalesFromZero: f.ScalesFromZero, MaximumIsSoft: f.MaximumIsSoft, TiedToZone: f.TiedToZone,
 		LargestGang: c.largestGang(), RealizedByZone: byZone(f.Realized),
@@ -27,7 +27,7 @@ func (c *claim) pool() Pool {
 		p.Labels[k] = v
 	}
 	gpus := max(f.PerNode.GPUs, 0)
-	p.GPUs = Counts{Realized: p.Nodes.Realized * gpus, Maximum: p.Nodes.Maximum * gpus, Firm: p.Nodes.Firm * gpus}
+	p.GPUs = capacity.Counts{Realized: p.Nodes.Realized * gpus, Maximum: p.Nodes.Maximum * gpus, Firm: p.Nodes.Firm * gpus}
 	if c.maximum < c.realized {
 		p.Notes = append(p.Notes, fmt.Sprintf("%d nodes are realized, more than the maximum of %d: ceiling %s is "+
 			"below what runs; a lowered limit removes nothing, and a node runs beside its successor while it is "+
@@ -74,33 +74,7 @@ func validity(in Input) (observed, until time.Time) {
 	return in.Now.UTC().Truncate(time.Second), until.UTC().Truncate(time.Second)
 }
 
-// namedFirst is the order in which ceilings that give the same number are named as the reason: the one that a person
-// can do something about first. One that could not be determined comes last: the number is explained without it.
-var namedFirst = []Kind{NoAutoscaler, NotApplied, WakeFromZero, Reservation, VCPUQuota, SubnetAddresses, NodeGroupSize,
-	NotAdvertised}
-
-func rank(k Kind) int {
-	switch i := slices.Index(namedFirst, k); {
-	case k == ConfiguredKind:
-		return len(namedFirst) + 1
-	case k == Unknown:
-		return len(namedFirst) + 2
-	case i >= 0:
-		return i
-	default:
-		return len(namedFirst)
-	}
-}
-
-func sortCeilings(ceilings []Ceiling) {
-	slices.SortFunc(ceilings, func(a, b Ceiling) int {
-		return cmp.Or(cmp.Compare(a.Nodes, b.Nodes), cmp.Compare(rank(a.Kind), rank(b.Kind)),
-			cmp.Compare(a.Kind, b.Kind),
-			cmp.Compare(a.Of, b.Of), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Detail, b.Detail))
-	})
-}
-
-func unknownDetail(kind Kind, reason string) string {
+func unknownDetail(kind capacity.Kind, reason string) string {
 	return fmt.Sprintf("%s could not be determined, so only what is certain is advertised: %s", kind, reason)
 }
 

@@ -1,8 +1,9 @@
-package capacity
+package plan
 
 import (
 	"flag"
 	"fmt"
+	"github.com/headroom-eks/headroom/capacity"
 	"math/rand"
 	"os"
 	"slices"
@@ -10,7 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 	"pgregory.net/rapid"
 )
 
@@ -36,7 +37,7 @@ func anyInput(t *rapid.T) Input {
 		in.Limits = append(in.Limits, l)
 	}
 	for _, zone := range testZones {
-		l := SharedLimit{Key: SubnetKey(zone), Kind: SubnetAddresses, Unit: "addresses", Free: freeNetwork}
+		l := SharedLimit{Key: SubnetKey(zone), Kind: capacity.SubnetAddresses, Unit: "addresses", Free: freeNetwork}
 		l.Amount, l.Unknown = rapid.IntRange(0, 60).Draw(t, l.Key), someReason(t, l.Key)
 		in.Limits = append(in.Limits, l)
 	}
@@ -58,20 +59,20 @@ func anyPool(t *rapid.T, name string) PoolFacts {
 		TiedToZone: rapid.Bool().Draw(t, "tied"),
 		SurgeNodes: max(0, rapid.IntRange(-3, 2).Draw(t, "surge")),
 		Realized:   Realized{Nodes: map[Place]int{}, Unknown: someReason(t, "realized")},
-		PerNode:    PerNode{GPUs: 1},
+		PerNode:    capacity.PerNode{GPUs: 1},
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "places") {
 		place := Place{rapid.SampledFrom(testZones).Draw(t, "zone"), rapid.SampledFrom(p.CapacityTypes).Draw(t, "type")}
 		p.Realized.Nodes[place] = rapid.IntRange(0, 3).Draw(t, "nodes")
 	}
 	p.Ceilings = append(p.Ceilings, Bound{
-		Kind:    ConfiguredKind,
+		Kind:    capacity.ConfiguredKind,
 		Nodes:   rapid.IntRange(0, 8).Draw(t, "configured"),
 		Unknown: someReason(t, "configured"),
 	})
 	if rapid.IntRange(0, 2).Draw(t, "wake") == 0 {
 		p.Ceilings = append(p.Ceilings, Bound{
-			Kind:        WakeFromZero,
+			Kind:        capacity.WakeFromZero,
 			Nodes:       p.Realized.Total(),
 			PromiseOnly: true,
 			Unknown:     someReason(t, "wake"),
@@ -104,8 +105,8 @@ func someReason(t *rapid.T, label string) string {
 	return ""
 }
 
-func byName(d Document) map[string]Pool {
-	out := map[string]Pool{}
+func byName(d capacity.Document) map[string]capacity.Pool {
+	out := map[string]capacity.Pool{}
 	for _, p := range d.Pools {
 		out[p.Name] = p
 	}
@@ -260,7 +261,7 @@ func TestAPromiseStandsBesideWhatUncertainPoolsMayTake(t *testing.T) {
 						continue
 					}
 					c := other.Ceilings[0]
-					if otherEach == 0 || c.Unknown != "" || c.Kind != ConfiguredKind || other.Advertised &&
+					if otherEach == 0 || c.Unknown != "" || c.Kind != capacity.ConfiguredKind || other.Advertised &&
 						other.Realized.Unknown == "" {
 						continue
 					}

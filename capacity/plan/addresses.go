@@ -1,7 +1,8 @@
-package capacity
+package plan
 
 import (
 	"fmt"
+	"github.com/headroom-eks/headroom/capacity"
 	"slices"
 )
 
@@ -65,7 +66,7 @@ func ceilDiv(a, b int) int { return (a + b - 1) / b }
 const subnetReserved = 5
 
 // SubnetKey names the addresses of one zone in Use.
-func SubnetKey(zone string) string { return string(SubnetAddresses) + "/" + zone }
+func SubnetKey(zone string) string { return string(capacity.SubnetAddresses) + "/" + zone }
 
 // FreeAddresses is the limit of one zone's subnets when AWS says what is free: running nodes have their addresses
 // already. Reserve is kept for others (load balancers, endpoints, rolling updates).
@@ -75,7 +76,7 @@ func SubnetKey(zone string) string { return string(SubnetAddresses) + "/" + zone
 func FreeAddresses(zone string, free, reserve int) SharedLimit {
 	return SharedLimit{
 		Key:    SubnetKey(zone),
-		Kind:   SubnetAddresses,
+		Kind:   capacity.SubnetAddresses,
 		Unit:   "addresses",
 		Amount: max(free-max(reserve, 0), 0),
 		Free:   true,
@@ -95,7 +96,7 @@ func PlannedAddresses(zone string, prefixLengths []int, reserve int) SharedLimit
 	}
 	return SharedLimit{
 		Key:    SubnetKey(zone),
-		Kind:   SubnetAddresses,
+		Kind:   capacity.SubnetAddresses,
 		Unit:   "addresses",
 		Amount: max(total-max(reserve, 0), 0),
 		Detail: fmt.Sprintf("%d by the size of the subnets, %d kept for others", total, max(reserve, 0)),
@@ -104,7 +105,7 @@ func PlannedAddresses(zone string, prefixLengths []int, reserve int) SharedLimit
 
 // UnknownAddresses is the limit of one zone's subnets when it could not be read.
 func UnknownAddresses(zone, reason string) SharedLimit {
-	return SharedLimit{Key: SubnetKey(zone), Kind: SubnetAddresses, Unit: "addresses", Free: true, Unknown: reason}
+	return SharedLimit{Key: SubnetKey(zone), Kind: capacity.SubnetAddresses, Unit: "addresses", Free: true, Unknown: reason}
 }
 
 // SubnetUses lists the address limits of a pool's zones, of which each of its nodes draws from one.

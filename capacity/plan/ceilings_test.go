@@ -1,51 +1,52 @@
-package capacity
+package plan
 
 import (
+	"github.com/headroom-eks/headroom/capacity"
 	"math"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 func TestConfiguredCeiling(t *testing.T) {
-	l4, quad := PerNode{VCPUs: 4, MemoryMiB: 16384, GPUs: 1}, PerNode{VCPUs: 48, MemoryMiB: 196608, GPUs: 4}
+	l4, quad := capacity.PerNode{VCPUs: 4, MemoryMiB: 16384, GPUs: 1}, capacity.PerNode{VCPUs: 48, MemoryMiB: 196608, GPUs: 4}
 	for _, c := range []struct {
 		name   string
 		scaler pool.Scaler
 		static bool
-		config Configured
-		node   PerNode
+		config capacity.Configured
+		node   capacity.PerNode
 		want   int // -1: unknown
 	}{
-		{"a fixed pool's count is nodeCount, its bounds have no effect", pool.Fixed, false, Configured{
+		{"a fixed pool's count is nodeCount, its bounds have no effect", pool.Fixed, false, capacity.Configured{
 			NodeCount:    ptr(1),
 			MinNodeCount: ptr(0),
 			MaxNodeCount: ptr(4),
 		}, l4, 1},
-		{"a cluster-autoscaler pool's is maxNodeCount", pool.ClusterAutoscaler, false, Configured{
+		{"a cluster-autoscaler pool's is maxNodeCount", pool.ClusterAutoscaler, false, capacity.Configured{
 			NodeCount:    ptr(1),
 			MaxNodeCount: ptr(4),
 		}, l4, 4},
-		{"without a maximum it is nodeCount", pool.ClusterAutoscaler, false, Configured{NodeCount: ptr(2)}, l4, 2},
+		{"without a maximum it is nodeCount", pool.ClusterAutoscaler, false, capacity.Configured{NodeCount: ptr(2)}, l4, 2},
 		{"a static Karpenter pool's is nodeCount", pool.Karpenter, true,
-			Configured{NodeCount: ptr(3), MaxNodeCount: ptr(9)}, l4, 3},
-		{"the smallest limit holds", pool.Karpenter, false, Configured{
+			capacity.Configured{NodeCount: ptr(3), MaxNodeCount: ptr(9)}, l4, 3},
+		{"the smallest limit holds", pool.Karpenter, false, capacity.Configured{
 			MaxNodeCount: ptr(9),
-			Limits:       &Limits{VCPUs: 16, MemoryMiB: 49152 + 16383, GPUs: 4},
+			Limits:       &capacity.Limits{VCPUs: 16, MemoryMiB: 49152 + 16383, GPUs: 4},
 		}, l4, 3},
-		{"ten GPUs on 4-GPU nodes are two", pool.AutoMode, false, Configured{Limits: &Limits{GPUs: 10}}, quad, 2},
-		{"a limit below one node is none", pool.Karpenter, false, Configured{Limits: &Limits{VCPUs: 40}}, quad, 0},
-		{"a limit on GPUs holds no node without any", pool.Karpenter, false, Configured{
+		{"ten GPUs on 4-GPU nodes are two", pool.AutoMode, false, capacity.Configured{Limits: &capacity.Limits{GPUs: 10}}, quad, 2},
+		{"a limit below one node is none", pool.Karpenter, false, capacity.Configured{Limits: &capacity.Limits{VCPUs: 40}}, quad, 0},
+		{"a limit on GPUs holds no node without any", pool.Karpenter, false, capacity.Configured{
 			MaxNodeCount: ptr(5),
-			Limits:       &Limits{GPUs: 1},
-		}, PerNode{VCPUs: 2}, 5},
-		{"a limit of unknown weight is unknown", pool.Karpenter, false, Configured{
+			Limits:       &capacity.Limits{GPUs: 1},
+		}, capacity.PerNode{VCPUs: 2}, 5},
+		{"a limit of unknown weight is unknown", pool.Karpenter, false, capacity.Configured{
 			MaxNodeCount: ptr(5),
-			Limits:       &Limits{VCPUs: 8},
-		}, PerNode{}, -1},
-		{"no bound at all is unknown", pool.Karpenter, false, Configured{}, l4, -1},
+			Limits:       &capacity.Limits{VCPUs: 8},
+		}, capacity.PerNode{}, -1},
+		{"no bound at all is unknown", pool.Karpenter, false, capacity.Configured{}, l4, -1},
 	} {
 		got := ConfiguredCeiling(c.scaler, c.static, c.config, c.node)
 		if unknown := got.Unknown != ""; unknown != (c.want < 0) || !unknown && got.Nodes != c.want {
@@ -321,7 +322,7 @@ func TestNodeGroupQuotas(t *testing.T) {
 func TestNotAppliedPromisesWhatRuns(t *testing.T) {
 	p := l4("gpu", pool.Karpenter, 4, 1)
 	p.Ceilings = append(p.Ceilings, NotAppliedCeiling(p.Realized))
-	if got := allocate(nil, p).Pools[0]; got.Nodes.Maximum != 1 || got.BoundBy != NotApplied {
+	if got := allocate(nil, p).Pools[0]; got.Nodes.Maximum != 1 || got.BoundBy != capacity.NotApplied {
 		t.Errorf("%+v bound by %s, want the one that runs", got.Nodes, got.BoundBy)
 	}
 }

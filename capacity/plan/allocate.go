@@ -1,10 +1,11 @@
-package capacity
+package plan
 
 import (
 	"cmp"
+	"github.com/headroom-eks/headroom/capacity"
 	"slices"
 
-	"github.com/headroom-eks/headroom/components/pool"
+	"github.com/headroom-eks/headroom/pool"
 )
 
 // Allocate computes the document. It is a pure function: the same facts give the same document, in whatever order pools
@@ -25,7 +26,7 @@ import (
 // So the maxima of all pools can be reached together, whichever way the uncertain ones go. Losing a fact never raises a
 // number of any pool, with one exception: where the lost ceiling was below what is realized, what is realized is
 // advertised again.
-func Allocate(in Input) Document {
+func Allocate(in Input) capacity.Document {
 	claims := make([]*claim, 0, len(in.Pools))
 	ledgers := newLedgers(in)
 	for i := range in.Pools {
@@ -37,11 +38,11 @@ func Allocate(in Input) Document {
 	for _, c := range claims {
 		c.chargeRealized()
 	}
-	doc := Document{
-		SchemaVersion: SchemaVersion,
+	doc := capacity.Document{
+		SchemaVersion: capacity.SchemaVersion,
 		Cluster:       in.Cluster,
 		Region:        in.Region,
-		Pools:         make([]Pool, 0, len(claims)),
+		Pools:         make([]capacity.Pool, 0, len(claims)),
 	}
 	doc.ObservedAt, doc.ValidUntil = validity(in)
 	for _, c := range claims {
@@ -64,7 +65,7 @@ type claim struct {
 	// maximum the pool is promised, once it was served.
 	maximum int
 	// ceilings found so far.
-	ceilings []Ceiling
+	ceilings []capacity.Ceiling
 	// reach is what the scaler may take, shared limits aside: the smallest known ceiling of its own that binds it.
 	reach int
 	// unknown: something about this pool could not be determined.
@@ -75,7 +76,7 @@ type claim struct {
 
 // kindUse holds the alternatives of one kind.
 type kindUse struct {
-	kind   Kind
+	kind   capacity.Kind
 	shares []*share
 }
 
@@ -97,7 +98,7 @@ func (s *share) has() int { return s.covered + s.room }
 func newClaim(f *PoolFacts, ledgers map[string]*ledger) *claim {
 	c := &claim{facts: f, realized: f.Realized.Total(), reach: noBound, unknown: f.Realized.Unknown != ""}
 	c.addOwnCeilings()
-	byKind := map[Kind][]*share{}
+	byKind := map[capacity.Kind][]*share{}
 	for _, use := range f.Uses {
 		s := &share{use: use, ledger: ledgers[use.Limit]}
 		s.running = f.Realized.count(use.matches)
@@ -105,7 +106,7 @@ func newClaim(f *PoolFacts, ledgers map[string]*ledger) *claim {
 		case s.ledger == nil:
 			s.unknown, s.ledger = "limit "+use.Limit+" was not observed", &ledger{SharedLimit: SharedLimit{
 				Key:  use.Limit,
-				Kind: Unknown,
+				Kind: capacity.Unknown,
 			}}
 		case s.ledger.unknown != "":
 			s.unknown = s.ledger.unknown
@@ -128,25 +129,25 @@ func (c *claim) addOwnCeilings() {
 	f := c.facts
 	bounds := slices.Clone(f.Ceilings)
 	if f.Realized.Unknown != "" {
-		bounds = append(bounds, Bound{Kind: RealizedCount, Unknown: f.Realized.Unknown, PromiseOnly: true})
+		bounds = append(bounds, Bound{Kind: capacity.RealizedCount, Unknown: f.Realized.Unknown, PromiseOnly: true})
 	} else {
 		if f.Scaler == pool.Fixed {
-			bounds = append(bounds, Bound{Kind: NoAutoscaler, Nodes: c.realized, PromiseOnly: true,
+			bounds = append(bounds, Bound{Kind: capacity.NoAutoscaler, Nodes: c.realized, PromiseOnly: true,
 				Detail: "nothing scales this pool; what runs is all it has"})
 		}
 		if !f.Advertised {
-			bounds = append(bounds, Bound{Kind: NotAdvertised, Nodes: c.realized, PromiseOnly: true,
+			bounds = append(bounds, Bound{Kind: capacity.NotAdvertised, Nodes: c.realized, PromiseOnly: true,
 				Detail: "the pool promises no nodes beyond those that run"})
 		}
 	}
 	if len(bounds) == 0 && len(f.Uses) == 0 {
-		bounds = append(bounds, Bound{Kind: ConfiguredKind, Unknown: "no ceiling of this pool is known"})
+		bounds = append(bounds, Bound{Kind: capacity.ConfiguredKind, Unknown: "no ceiling of this pool is known"})
 	}
 	for _, b := range bounds {
 		if b.Unknown != "" {
 			c.unknown = true
-			c.ceilings = append(c.ceilings, Ceiling{
-				Kind:   Unknown,
+			c.ceilings = append(c.ceilings, capacity.Ceiling{
+				Kind:   capacity.Unknown,
 				Of:     b.Kind,
 				Nodes:  c.realized,
 				Code:   b.Code,
@@ -155,11 +156,11 @@ func (c *claim) addOwnCeilings() {
 			continue
 		}
 		nodes := min(max(b.Nodes, 0), noBound)
-		c.ceilings = append(c.ceilings, Ceiling{Kind: b.Kind, Nodes: nodes, Code: b.Code, Detail: b.Detail})
+		c.ceilings = append(c.ceilings, capacity.Ceiling{Kind: b.Kind, Nodes: nodes, Code: b.Code, Detail: b.Detail})
 		if b.PromiseOnly {
 			continue
 		}
-		if b.Kind == ConfiguredKind {
+		if b.Kind == capacity.ConfiguredKind {
 			nodes += min(max(f.SurgeNodes, 0), noBound)
 		}
 		c.reach = min(c.reach, nodes)
@@ -195,7 +196,7 @@ func (c *claim) serve() {
 	for _, k := range c.kinds {
 		c.ceilings = append(c.ceilings, c.sharedCeiling(k))
 	}
-	sortCeilings(c.ceilings)
+	capacity.SortCeilings(c.ceilings)
 	c.maximum = c.smallest()
 	c.chargeGrowth(own, uncertain)
 }
@@ -234,11 +235,11 @@ func (c *claim) chargeGrowth(own int, uncertain bool) {
 // A limit that could not be determined adds nothing; whatever else, the pool has its realized nodes. Realized nodes
 // outside every alternative (a zone the pool has left) still stand beside free addresses, but are no part of what a
 // quota gives.
-func (c *claim) sharedCeiling(k kindUse) Ceiling {
+func (c *claim) sharedCeiling(k kindUse) capacity.Ceiling {
 	nodes := c.part(k, func(Use) bool { return true }, c.realized)
-	out := Ceiling{Kind: k.kind, Nodes: nodes, Code: codes(k.shares), Detail: c.sharesDetail(k)}
+	out := capacity.Ceiling{Kind: k.kind, Nodes: nodes, Code: codes(k.shares), Detail: c.sharesDetail(k)}
 	if slices.ContainsFunc(k.shares, func(s *share) bool { return s.unknown != "" }) {
-		out.Kind, out.Of = Unknown, k.kind
+		out.Kind, out.Of = capacity.Unknown, k.kind
 	}
 	return out
 }

@@ -1,16 +1,17 @@
-package pool
+package plan
 
 import (
 	"fmt"
 
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/problem"
 )
 
 // Claimant is what of a pool decides which scaler answers a pending pod.
 type Claimant struct {
 	Name   string
-	Scaler Scaler
-	Taints []Taint
+	Scaler pool.Scaler
+	Taints []pool.Taint
 }
 
 // ValidateOverlap reports the pools on which two scalers could answer the same pending pod: each brings a node, and one
@@ -27,10 +28,10 @@ type Claimant struct {
 func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (problems problem.List) {
 	for _, p := range pools {
 		for _, other := range pools {
-			if p.Scaler == AutoMode && other.Scaler != AutoMode {
-				problems.Add(between(path, p, other), "scaler %s excludes %s and every other; give all pools %s, or "+
+			if p.Scaler == pool.AutoMode && other.Scaler != pool.AutoMode {
+				problems.Addf(between(path, p, other), "scaler %s excludes %s and every other; give all pools %s, or "+
 					"none",
-					AutoMode, other.Scaler, AutoMode)
+					pool.AutoMode, other.Scaler, pool.AutoMode)
 			}
 		}
 	}
@@ -39,25 +40,25 @@ func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (proble
 	}
 	for _, written := range pools {
 		answers := answering(written, pools)
-		if written.Scaler != Fixed {
+		if written.Scaler != pool.Fixed {
 			for _, other := range answers {
 				if other.Scaler != written.Scaler {
-					problems.Add(between(path, written, other), "a pod for %q could get a node of %q too, from %s as "+
+					problems.Addf(between(path, written, other), "a pod for %q could get a node of %q too, from %s as "+
 						"well as from %s; "+
 						"give %q a %s taint on a key that %q does not use, or declare podsSelectPool: true when "+
 						"every pod selects its pool by label",
-						written.Name, other.Name, written.Scaler, other.Scaler, other.Name, NoSchedule, written.Name)
+						written.Name, other.Name, written.Scaler, other.Scaler, other.Name, pool.NoSchedule, written.Name)
 				}
 			}
 			continue
 		}
 		for i, other := range answers {
 			if first := answers[0]; i > 0 && other.Scaler != first.Scaler {
-				problems.Add(between(path, first, other), "a pod for the fixed pool %q could get a node of either, "+
+				problems.Addf(between(path, first, other), "a pod for the fixed pool %q could get a node of either, "+
 					"from %s and from %s; "+
 					"give one of them a %s taint on a key that %q does not use, or declare podsSelectPool: true when "+
 					"every pod selects its pool by label",
-					written.Name, first.Scaler, other.Scaler, NoSchedule, written.Name)
+					written.Name, first.Scaler, other.Scaler, pool.NoSchedule, written.Name)
 			}
 		}
 	}
@@ -76,11 +77,11 @@ func answering(written Claimant, pools []Claimant) (fit []Claimant) {
 	}
 next:
 	for _, p := range pools {
-		if p.Scaler == Fixed {
+		if p.Scaler == pool.Fixed {
 			continue
 		}
 		for _, t := range p.Taints {
-			if t.Effect == NoSchedule && !tolerated[t.Key] {
+			if t.Effect == pool.NoSchedule && !tolerated[t.Key] {
 				continue next
 			}
 		}
