@@ -20,6 +20,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optrefresh"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/headroom-eks/headroom/sandbox/world"
@@ -216,6 +217,16 @@ func (s *Sandbox) Down(ctx context.Context) (Result, error) {
 func (s *Sandbox) Outputs(ctx context.Context) (map[string]any, error) {
 	outputs, err := s.stack.Outputs(ctx)
 	return values(outputs), err
+}
+
+// Export is the stack's state. Secrets are readable in it: the sandbox has none that guard anything.
+func (s *Sandbox) Export(ctx context.Context) (apitype.UntypedDeployment, error) {
+	return s.stack.Export(ctx)
+}
+
+// Import takes an exported state for the stack's own.
+func (s *Sandbox) Import(ctx context.Context, state apitype.UntypedDeployment) error {
+	return s.stack.Import(ctx, state)
 }
 
 func values(outputs auto.OutputMap) map[string]any {
