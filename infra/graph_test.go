@@ -28,7 +28,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden graphs")
 
 // graph is everything that the program registered under Pulumi's mocks. The simulated account answers its questions. Mocks run no
-// transforms and expand no component of other packages; what needs those is proved on the engine (sandbox/lifecycle).
+// transforms and expand no component of other packages; what needs those is proved on the engine (tests/lifecycle).
 type graph struct {
 	mu        sync.Mutex
 	resources []registered

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headroom-eks/headroom/capacity"
 	"github.com/headroom-eks/headroom/sandbox/run"
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
@@ -76,11 +75,11 @@ func TestTableWithoutAnOutputSaysWhatToDo(t *testing.T) {
 }
 
 func TestOutputThatIsNoDocumentIsAnError(t *testing.T) {
-	if _, err := document("not JSON"); err == nil {
+	if _, _, err := advertised("not JSON"); err == nil {
 		t.Error("accepted")
 	}
-	if doc, err := document(`{"schemaVersion":1}`); err != nil || doc.SchemaVersion != capacity.SchemaVersion {
-		t.Errorf("JSON text: %+v, %v", doc, err)
+	if rows, _, err := advertised(`{"schemaVersion":1,"pools":[{"name":"gpu"}]}`); err != nil || len(rows) != 1 {
+		t.Errorf("JSON text: %+v, %v", rows, err)
 	}
 }
 

@@ -6,13 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/headroom-eks/headroom/capacity"
 	"github.com/headroom-eks/headroom/sandbox/run"
 )
 
@@ -36,55 +34,11 @@ func (c command) table(outputs map[string]any) error {
 		fmt.Fprintln(c.out, "\nno capacity yet: the stack has no such output; run up first")
 		return nil
 	}
-	doc, err := document(value)
+	rows, notes, err := advertised(value)
 	if err != nil {
 		return err
 	}
-	rows, notes := capacityRows(doc)
 	return print(c.out, rows, notes)
-}
-
-// document decodes the output, which is an object or its JSON text.
-func document(value any) (capacity.Document, error) {
-	var doc capacity.Document
-	data, err := json.Marshal(value)
-	if text, ok := value.(string); ok {
-		data = []byte(text)
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &doc)
-	}
-	if err != nil {
-		return doc, fmt.Errorf("the stack output capacity is not the document it should be: %w", err)
-	}
-	return doc, nil
-}
-
-func capacityRows(doc capacity.Document) (rows []row, notes []string) {
-	for _, p := range doc.Pools {
-		r := row{
-			pool:     p.Name,
-			scaler:   string(p.Scaler),
-			types:    strings.Join(p.InstanceTypes, ","),
-			gpus:     strconv.Itoa(p.PerNode.GPUs),
-			realized: strconv.Itoa(p.Nodes.Realized),
-			maximum:  strconv.Itoa(p.Nodes.Maximum),
-			boundBy:  string(p.BoundBy),
-		}
-		for _, c := range p.Ceilings {
-			if c.Kind == capacity.Unknown && c.Of == capacity.RealizedCount {
-				r.realized = "?"
-			}
-		}
-		rows = append(rows, r)
-		if p.Error != "" {
-			notes = append(notes, p.Name+": "+p.Error)
-		}
-		for _, note := range p.Notes {
-			notes = append(notes, p.Name+": "+note)
-		}
-	}
-	return rows, notes
 }
 
 // configured are the rows of a preview that cannot know more than the stack file says.

@@ -23,7 +23,7 @@ func TestFlagsOfTheTestScriptAreRead(t *testing.T) {
 func TestCopyOfTheTreeLeavesOutWhatIsBuiltOrKept(t *testing.T) {
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "copy")
 	for _, name := range []string{"go.mod", "scripts/bench", ".sandbox/dev/world.json", ".git/HEAD", "bin/sandbox",
-		"sandbox/cmd/bin/main.go"} {
+		"tools/bin/main.go"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(from, name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -35,12 +35,12 @@ func TestCopyOfTheTreeLeavesOutWhatIsBuiltOrKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{
-		"go.mod":                  true,
-		"scripts/bench":           true,
-		"sandbox/cmd/bin/main.go": true,
-		".sandbox":                false,
-		".git":                    false,
-		"bin":                     false,
+		"go.mod":            true,
+		"scripts/bench":     true,
+		"tools/bin/main.go": true,
+		".sandbox":          false,
+		".git":              false,
+		"bin":               false,
 	} {
 		if _, err := os.Stat(filepath.Join(to, name)); (err == nil) != want {
 			t.Errorf("%s: copied %t, want %t", name, err == nil, want)
@@ -49,7 +49,7 @@ func TestCopyOfTheTreeLeavesOutWhatIsBuiltOrKept(t *testing.T) {
 }
 
 func TestGeneratedPoolsAreAsManyAsAskedForAndValid(t *testing.T) {
-	b := &bench{root: filepath.Join("..", "..", ".."), work: t.TempDir()}
+	b := &bench{root: filepath.Join("..", ".."), work: t.TempDir()}
 	dir, err := b.poolProject(500)
 	if err != nil {
 		t.Fatal(err)

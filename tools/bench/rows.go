@@ -198,7 +198,7 @@ func manyPools(ctx context.Context, b *bench) (string, bool, error) {
 
 func arithmetic(ctx context.Context, b *bench) (string, bool, error) {
 	out, err := b.output(ctx, b.root, "go", append([]string{"test", "-run=^$", "-bench=Allocate1000", "-benchmem"},
-		append(languageHostFlags, "./capacity")...)...)
+		append(languageHostFlags, "./capacity/plan")...)...)
 	if err != nil {
 		return "", false, err
 	}
