@@ -2,6 +2,7 @@ package aws
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,6 +22,15 @@ type account struct {
 func newAccount(t *testing.T) *account {
 	t.Helper()
 	return &account{t: t, b: New(filepath.Join(t.TempDir(), "world.json")).(*Backend)}
+}
+
+// on is the same account in a subtest.
+func (a *account) on(t *testing.T) *account { return &account{t: t, b: a.b} }
+
+// refusal is what AWS does not take, and words of what it says then.
+type refusal struct {
+	in     obj
+	wanted []string
 }
 
 func urn(typ, name string) resource.URN {
@@ -346,17 +356,16 @@ func groupInputs(p platform, template thing, low, desired, high int) obj {
 	}
 }
 
-func with(in obj, changes obj) obj {
-	out := obj{}
-	for k, v := range in {
-		out[k] = v
-	}
-	for k, v := range changes {
-		if v == nil {
-			delete(out, k)
-			continue
+func with(in obj, changes ...obj) obj {
+	out := maps.Clone(in)
+	for _, change := range changes {
+		for k, v := range change {
+			if v == nil {
+				delete(out, k)
+				continue
+			}
+			out[k] = v
 		}
-		out[k] = v
 	}
 	return out
 }

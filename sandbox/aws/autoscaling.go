@@ -7,32 +7,33 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-func init() {
-	register("aws:autoscaling/tag:Tag", row{
-		create:   "autoscaling:CreateOrUpdateTags",
-		read:     "autoscaling:DescribeTags",
-		update:   "autoscaling:CreateOrUpdateTags",
-		delete:   "autoscaling:DeleteTags",
-		inputs:   "autoscalingGroupName tag",
-		required: "autoscalingGroupName tag",
-		replaces: "autoscalingGroupName tag.key",
-		upsert:   true,
-		id:       "{autoscalingGroupName},{key}",
-		check: func(in obj, fail func(string, string)) {
-			for _, k := range words("key value propagateAtLaunch") {
-				if tag, ok := in["tag"].(obj); ok && !has(tag, k) {
-					fail("tag."+k, "required and missing")
-				}
-			}
-			if key := str(in, "tag.key"); key != "" {
-				verifyTags("tag", obj{key: one(in, "tag.value")}, fail)
-			}
-		},
-		derive:   tagKey,
-		onCreate: func(c *call) error { return tagGroup(c, false) },
-		onUpdate: func(c *call) error { return tagGroup(c, false) },
-		onDelete: func(c *call) error { return tagGroup(c, true) },
-	})
+var groupTagRow = row{
+	typ:      "aws:autoscaling/tag:Tag",
+	create:   []string{"autoscaling:CreateOrUpdateTags"},
+	read:     []string{"autoscaling:DescribeTags"},
+	update:   []string{"autoscaling:CreateOrUpdateTags"},
+	delete:   []string{"autoscaling:DeleteTags"},
+	inputs:   []string{"autoscalingGroupName", "tag"},
+	required: []string{"autoscalingGroupName", "tag"},
+	replaces: []string{"autoscalingGroupName", "tag.key"},
+	upsert:   true,
+	id:       "{autoscalingGroupName},{key}",
+	check:    checkGroupTag,
+	derive:   tagKey,
+	onCreate: func(c *call) error { return tagGroup(c, false) },
+	onUpdate: func(c *call) error { return tagGroup(c, false) },
+	onDelete: func(c *call) error { return tagGroup(c, true) },
+}
+
+func checkGroupTag(in obj, fail func(string, string)) {
+	for _, k := range []string{"key", "value", "propagateAtLaunch"} {
+		if tag, ok := in["tag"].(obj); ok && !has(tag, k) {
+			fail("tag."+k, "required and missing")
+		}
+	}
+	if key := str(in, "tag.key"); key != "" {
+		verifyTags("tag", obj{key: one(in, "tag.value")}, fail)
+	}
 }
 
 func tagGroup(c *call, remove bool) error {

@@ -118,7 +118,7 @@ func (b *Backend) Create(r plugin.Request) (string, resource.PropertyMap, error)
 	var failed error
 	err = b.update(func(s *world.State) error {
 		c.s = s
-		err := c.make()
+		err := c.create()
 		if unfinished, ok := err.(*unfinished); ok {
 			failed = unfinished // the thing exists, though it does not work
 			return nil
@@ -142,7 +142,7 @@ func (b *Backend) Read(r plugin.Request) (inputs, outputs resource.PropertyMap, 
 		return nil, nil, false, err
 	}
 	err = b.view(func(s *world.State) error {
-		if err := denied(s, row.read); err != nil {
+		if err := denied(s, row.read...); err != nil {
 			return err
 		}
 		res := s.Get(string(r.Type), r.ID)
@@ -173,7 +173,7 @@ func (b *Backend) Update(r plugin.Request) (resource.PropertyMap, error) {
 		out := fromProperties(r.OldOutputs)
 		maps.Copy(out, foreseen(in, fromProperties(r.OldInputs), out))
 		delete(out, defaultsKey)
-		for _, k := range words(row.changes) {
+		for _, k := range row.changes {
 			out[k] = unknown{}
 		}
 		return toProperties(out), nil

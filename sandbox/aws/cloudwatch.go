@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/headroom-eks/headroom/sandbox/world"
@@ -15,130 +16,152 @@ const (
 	tTarget   = "aws:cloudwatch/eventTarget:EventTarget"
 )
 
-var retentions = words("0 1 3 5 7 14 30 60 90 120 150 180 365 400 545 731 1096 1827 2192 2557 2922 3288 3653")
+var retentions = []string{
+	"0", "1", "3", "5", "7", "14", "30", "60", "90", "120", "150", "180", "365", "400", "545", "731", "1096", "1827",
+	"2192", "2557", "2922", "3288", "3653",
+}
 
-func init() {
-	register(tLogGroup, row{
-		create:   "logs:CreateLogGroup logs:PutRetentionPolicy",
-		read:     "logs:DescribeLogGroups",
-		update:   "logs:PutRetentionPolicy logs:TagResource",
-		delete:   "logs:DeleteLogGroup",
-		inputs:   "kmsKeyId logGroupClass name namePrefix retentionInDays skipDestroy",
-		replaces: "name namePrefix logGroupClass",
-		tagged:   true,
-		name: naming{
-			property: "name",
-			prefix:   "namePrefix",
-			auto:     true,
-			min:      1,
-			max:      512,
-			pattern:  regexp.MustCompile(`^[.\-_/#A-Za-z0-9]+$`),
-			says:     "letters, digits and .-_/#",
+var logGroupRow = row{
+	typ:      tLogGroup,
+	create:   []string{"logs:CreateLogGroup", "logs:PutRetentionPolicy"},
+	read:     []string{"logs:DescribeLogGroups"},
+	update:   []string{"logs:PutRetentionPolicy", "logs:TagResource"},
+	delete:   []string{"logs:DeleteLogGroup"},
+	inputs:   []string{"kmsKeyId", "logGroupClass", "name", "namePrefix", "retentionInDays", "skipDestroy"},
+	replaces: []string{"name", "namePrefix", "logGroupClass"},
+	tagged:   true,
+	name: naming{
+		property: "name",
+		prefix:   "namePrefix",
+		auto:     true,
+		min:      1,
+		max:      512,
+		pattern:  regexp.MustCompile(`^[.\-_/#A-Za-z0-9]+$`),
+		says:     "letters, digits and .-_/#",
+	},
+	enums: map[string][]string{
+		"logGroupClass": {"STANDARD", "INFREQUENT_ACCESS", "DELIVERY"},
+	},
+	defaults:    obj{"retentionInDays": 0, "skipDestroy": false, "logGroupClass": "STANDARD"},
+	id:          "{name}",
+	arn:         "arn:{partition}:logs:{region}:{account}:log-group:{name}",
+	exists:      "ResourceAlreadyExistsException: The specified log group already exists ({name})",
+	refs:        []ref{{path: "kmsKeyId", typ: tKey, by: "arn", onGone: dangles}},
+	check:       checkLogGroup,
+	onCreate:    logKey,
+	onUpdate:    logKey,
+	afterDelete: recreateLogGroup,
+}
+
+func checkLogGroup(in obj, fail func(string, string)) {
+	if days, given := in["retentionInDays"].(float64); given &&
+		!slices.Contains(retentions, text(days)) {
+		fail("retentionInDays", fmt.Sprintf("expected retentionInDays to be one of [%s], got %v",
+			strings.Join(retentions, ", "), days))
+	}
+}
+
+func recreateLogGroup(c *call) {
+	// A control plane that still logs makes its group again, without retention, and nobody deletes that one.
+	name := strings.TrimSuffix(strings.TrimPrefix(c.res.ID, "/aws/eks/"), "/cluster")
+	if cluster := c.s.Get(tCluster, name); cluster != nil && c.res.ID == "/aws/eks/"+name+"/cluster" {
+		logsOf(c.s, name, cluster.Outputs)
+	}
+}
+
+var eventRuleRow = row{
+	typ:    tRule,
+	create: []string{"events:PutRule"},
+	read:   []string{"events:DescribeRule"},
+	update: []string{"events:PutRule", "events:TagResource"},
+	delete: []string{"events:DeleteRule"},
+	inputs: []string{
+		"description", "eventBusName", "eventPattern", "forceDestroy", "isEnabled", "name", "namePrefix", "roleArn",
+		"scheduleExpression", "state",
+	},
+	replaces: []string{"name", "namePrefix", "eventBusName"},
+	json:     []string{"eventPattern"},
+	tagged:   true,
+	name: naming{
+		property: "name",
+		prefix:   "namePrefix",
+		auto:     true,
+		min:      1,
+		max:      64,
+		pattern:  regexp.MustCompile(`^[.\-_A-Za-z0-9]+$`),
+		says:     "letters, digits and .-_",
+	},
+	enums: map[string][]string{
+		"state": {"ENABLED", "DISABLED", "ENABLED_WITH_ALL_CLOUDTRAIL_MANAGEMENT_EVENTS"},
+	},
+	defaults: obj{"eventBusName": "default", "state": "ENABLED", "forceDestroy": false},
+	id:       "{name}",
+	arn:      "arn:{partition}:events:{region}:{account}:rule/{name}",
+	exists:   "ResourceAlreadyExistsException: Rule {name} already exists.",
+	inUse:    "ValidationException: Rule can't be deleted since it has targets.",
+	check:    checkEventRule,
+	onCreate: checkPattern,
+	onUpdate: checkPattern,
+}
+
+func checkEventRule(in obj, fail func(string, string)) {
+	if !has(in, "eventPattern") && !has(in, "scheduleExpression") {
+		fail("eventPattern", "one of eventPattern, scheduleExpression must be specified")
+	}
+	if len(str(in, "eventPattern")) > 4096 {
+		fail("eventPattern", "at most 4096 characters")
+	}
+}
+
+var eventTargetRow = row{
+	typ:    tTarget,
+	create: []string{"events:PutTargets"},
+	read:   []string{"events:ListTargetsByRule"},
+	update: []string{"events:PutTargets"},
+	delete: []string{"events:RemoveTargets"},
+	inputs: []string{
+		"arn", "deadLetterConfig", "eventBusName", "forceDestroy", "input", "inputPath", "inputTransformer",
+		"retryPolicy", "roleArn", "rule", "sqsTarget", "targetId",
+	},
+	required: []string{"arn", "rule"},
+	replaces: []string{"rule", "targetId", "eventBusName"},
+	upsert:   true,
+	name: naming{
+		property: "targetId",
+		auto:     true,
+		min:      1,
+		max:      64,
+		pattern:  regexp.MustCompile(`^[.\-_A-Za-z0-9]+$`),
+		says:     "letters, digits and .-_",
+	},
+	refs: []ref{
+		{
+			path: "rule",
+			typ:  tRule,
+			gone: "ResourceNotFoundException: Rule {value} does not exist on EventBus default.",
 		},
-		enums:    map[string]string{"logGroupClass": "STANDARD INFREQUENT_ACCESS DELIVERY"},
-		defaults: obj{"retentionInDays": 0, "skipDestroy": false, "logGroupClass": "STANDARD"},
-		id:       "{name}",
-		arn:      "arn:{partition}:logs:{region}:{account}:log-group:{name}",
-		exists:   "ResourceAlreadyExistsException: The specified log group already exists ({name})",
-		refs:     []ref{{path: "kmsKeyId", typ: tKey, by: "arn", onGone: dangles}},
-		check: func(in obj, fail func(string, string)) {
-			if days, given := in["retentionInDays"].(float64); given &&
-				!member(strings.Join(retentions, " "), text(days)) {
-				fail("retentionInDays", fmt.Sprintf("expected retentionInDays to be one of [%s], got %v",
-					strings.Join(retentions, ", "), days))
-			}
-		},
-		onCreate: logKey,
-		onUpdate: logKey,
-		afterDelete: func(c *call) {
-			// A control plane that still logs makes its group again, without retention, and nobody deletes that one.
-			name := strings.TrimSuffix(strings.TrimPrefix(c.res.ID, "/aws/eks/"), "/cluster")
-			if cluster := c.s.Get(tCluster, name); cluster != nil && c.res.ID == "/aws/eks/"+name+"/cluster" {
-				logsOf(c.s, name, cluster.Outputs)
-			}
-		},
-	})
-	register(tRule, row{
-		create: "events:PutRule",
-		read:   "events:DescribeRule",
-		update: "events:PutRule events:TagResource",
-		delete: "events:DeleteRule",
-		inputs: "description eventBusName eventPattern forceDestroy isEnabled name namePrefix roleArn " +
-			"scheduleExpression state",
-		replaces: "name namePrefix eventBusName",
-		json:     "eventPattern",
-		tagged:   true,
-		name: naming{
-			property: "name",
-			prefix:   "namePrefix",
-			auto:     true,
-			min:      1,
-			max:      64,
-			pattern:  regexp.MustCompile(`^[.\-_A-Za-z0-9]+$`),
-			says:     "letters, digits and .-_",
-		},
-		enums:    map[string]string{"state": "ENABLED DISABLED ENABLED_WITH_ALL_CLOUDTRAIL_MANAGEMENT_EVENTS"},
-		defaults: obj{"eventBusName": "default", "state": "ENABLED", "forceDestroy": false},
-		id:       "{name}",
-		arn:      "arn:{partition}:events:{region}:{account}:rule/{name}",
-		exists:   "ResourceAlreadyExistsException: Rule {name} already exists.",
-		inUse:    "ValidationException: Rule can't be deleted since it has targets.",
-		check: func(in obj, fail func(string, string)) {
-			if !has(in, "eventPattern") && !has(in, "scheduleExpression") {
-				fail("eventPattern", "one of eventPattern, scheduleExpression must be specified")
-			}
-			if len(str(in, "eventPattern")) > 4096 {
-				fail("eventPattern", "at most 4096 characters")
-			}
-		},
-		onCreate: checkPattern,
-		onUpdate: checkPattern,
-	})
-	register(tTarget, row{
-		create: "events:PutTargets",
-		read:   "events:ListTargetsByRule",
-		update: "events:PutTargets",
-		delete: "events:RemoveTargets",
-		inputs: "arn deadLetterConfig eventBusName forceDestroy input inputPath inputTransformer retryPolicy " +
-			"roleArn rule sqsTarget targetId",
-		required: "arn rule",
-		replaces: "rule targetId eventBusName",
-		upsert:   true,
-		name: naming{
-			property: "targetId",
-			auto:     true,
-			min:      1,
-			max:      64,
-			pattern:  regexp.MustCompile(`^[.\-_A-Za-z0-9]+$`),
-			says:     "letters, digits and .-_",
-		},
-		refs: []ref{
-			{
-				path: "rule",
-				typ:  tRule,
-				gone: "ResourceNotFoundException: Rule {value} does not exist on EventBus default.",
-			},
-			{path: "arn", typ: tQueue, by: "arn", onGone: dangles},
-		},
-		id: "{rule}-{targetId}",
-		onCreate: func(c *call) error {
-			n := 0
-			for _, r := range c.s.OfType(tTarget) {
-				if r.Inputs["rule"] == c.in["rule"] {
-					n++
-				}
-			}
-			if n >= 5 {
-				return fmt.Errorf("LimitExceededException: The requested resource exceeds the maximum number of " +
-					"targets allowed (5)")
-			}
-			if !strings.HasPrefix(str(c.in, "arn"), "arn:"+c.s.Partition+":") {
-				return fmt.Errorf("ValidationException: Parameter %s is not valid. Reason: Provided Arn is not in "+
-					"correct format.", str(c.in, "arn"))
-			}
-			return nil
-		},
-	})
+		{path: "arn", typ: tQueue, by: "arn", onGone: dangles},
+	},
+	id:       "{rule}-{targetId}",
+	onCreate: createEventTarget,
+}
+
+func createEventTarget(c *call) error {
+	n := 0
+	for _, r := range c.s.OfType(tTarget) {
+		if r.Inputs["rule"] == c.in["rule"] {
+			n++
+		}
+	}
+	if n >= 5 {
+		return fmt.Errorf("LimitExceededException: The requested resource exceeds the maximum number of " +
+			"targets allowed (5)")
+	}
+	if !strings.HasPrefix(str(c.in, "arn"), "arn:"+c.s.Partition+":") {
+		return fmt.Errorf("ValidationException: Parameter %s is not valid. Reason: Provided Arn is not in "+
+			"correct format.", str(c.in, "arn"))
+	}
+	return nil
 }
 
 // logKey: CloudWatch Logs takes a key only when its policy lets the logs service use it.

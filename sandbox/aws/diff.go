@@ -45,25 +45,20 @@ func (row *row) diff(old, outputs, new obj, ignored []string) (diff plugin.Diff)
 	return diff
 }
 
+// replacing says whether a change at the path forces a replacement.
 func (row *row) replacing(path string, old, new obj) bool {
-	for _, r := range words(row.replaces) {
-		condition := r[0]
-		r = strings.TrimLeft(r, "?-")
-		if !within(path, r) && !within(r, path) {
-			continue
-		}
-		before, after := at(old, r), at(new, r)
-		block, _, nested := strings.Cut(r, ".")
-		switch {
-		case same(before, after),
-			// nothing was there, or the whole block goes
-			condition == '?' && (len(before) == 0 || nested && !has(new, block)),
-			condition == '-' && (len(before) == 0 || len(after) > 0):
-			continue
-		}
-		return true
+	changes := func(ruled string) bool {
+		return (within(path, ruled) || within(ruled, path)) && !same(at(old, ruled), at(new, ruled))
 	}
-	return false
+	wasSet := func(ruled string) bool { return len(at(old, ruled)) > 0 }
+	return slices.ContainsFunc(row.replaces, changes) ||
+		slices.ContainsFunc(row.replacesOnceSet, func(ruled string) bool {
+			block, _, nested := strings.Cut(ruled, ".")
+			return changes(ruled) && wasSet(ruled) && (!nested || has(new, block))
+		}) ||
+		slices.ContainsFunc(row.replacesOnRemoval, func(ruled string) bool {
+			return changes(ruled) && wasSet(ruled) && len(at(new, ruled)) == 0
+		})
 }
 
 // within tells whether path is prefix, or below it.
@@ -102,18 +97,18 @@ func (d *differ) compare(path, shape string, before, after any) {
 		}
 	case []any:
 		if a, ok := after.([]any); ok {
-			if member(d.row.lists, shape) && len(a) == len(b) {
+			if slices.Contains(d.row.lists, shape) && len(a) == len(b) {
 				for i := range a {
 					d.compare(fmt.Sprintf("%s[%d]", path, i), shape, b[i], a[i])
 				}
 				return
 			}
-			if !member(d.row.lists, shape) && sameSet(a, b) {
+			if !slices.Contains(d.row.lists, shape) && sameSet(a, b) {
 				return
 			}
 		}
 	case string:
-		if a, ok := after.(string); ok && member(d.row.json, shape) && sameDocument(a, b) {
+		if a, ok := after.(string); ok && slices.Contains(d.row.json, shape) && sameDocument(a, b) {
 			return
 		}
 	}

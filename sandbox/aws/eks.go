@@ -10,116 +10,130 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-func init() {
-	register(tAddon, row{
-		create: "eks:CreateAddon",
-		read:   "eks:DescribeAddon",
-		update: "eks:UpdateAddon eks:TagResource",
-		delete: "eks:DeleteAddon",
-		inputs: "addonName addonVersion clusterName configurationValues podIdentityAssociations preserve " +
-			"resolveConflicts resolveConflictsOnCreate resolveConflictsOnUpdate serviceAccountRoleArn",
-		required: "addonName clusterName",
-		replaces: "addonName clusterName",
-		json:     "configurationValues",
-		tagged:   true,
-		enums: map[string]string{
-			"resolveConflictsOnCreate": "NONE OVERWRITE",
-			"resolveConflictsOnUpdate": "NONE OVERWRITE PRESERVE",
-			"resolveConflicts":         "NONE OVERWRITE PRESERVE",
-		},
-		refs: []ref{
-			clusterRef,
-			{
-				path:   "serviceAccountRoleArn",
-				typ:    tRole,
-				by:     "arn",
-				gone:   "InvalidParameterException: role {value} does not exist",
-				onGone: dangles,
-			},
-		},
-		id:       "{clusterName}:{addonName}",
-		arn:      "arn:{partition}:eks:{region}:{account}:addon/{clusterName}/{addonName}/{random}",
-		exists:   "ResourceInUseException: Addon already exists.",
-		computed: map[string]string{"createdAt": "2026-01-01T00:00:00Z", "modifiedAt": "2026-01-01T00:00:00Z"},
-		onCreate: applyAddon,
-		onUpdate: applyAddon,
-	})
-	register(tEntry, row{
-		create:   "eks:CreateAccessEntry",
-		read:     "eks:DescribeAccessEntry",
-		update:   "eks:UpdateAccessEntry eks:TagResource",
-		delete:   "eks:DeleteAccessEntry",
-		inputs:   "clusterName kubernetesGroups principalArn type userName",
-		required: "clusterName principalArn",
-		replaces: "clusterName principalArn type",
-		tagged:   true,
-		enums: map[string]string{"type": "STANDARD EC2_LINUX EC2_WINDOWS FARGATE_LINUX EC2 HYBRID_LINUX " +
-			"HYPERPOD_LINUX"},
-		refs:     []ref{clusterRef},
-		id:       "{clusterName}:{principalArn}",
-		exists:   "ResourceInUseException: The specified access entry resource is already in use on this cluster.",
-		defaults: obj{"type": "STANDARD", "kubernetesGroups": []any{}},
-		computed: map[string]string{
-			"accessEntryArn": "arn:{partition}:eks:{region}:{account}:access-entry/{clusterName}/{random}",
-			"createdAt":      "2026-01-01T00:00:00Z", "modifiedAt": "2026-01-01T00:00:00Z",
-		},
-		onCreate: applyEntry,
-		onUpdate: applyEntry,
-		onDelete: func(c *call) error { // the associations of an entry go with it
-			for _, r := range c.s.OfType(tAssoc) {
-				if r.Inputs["clusterName"] == c.in["clusterName"] && r.Inputs["principalArn"] == c.in["principalArn"] {
-					delete(c.s.Resources, world.Key(tAssoc, r.ID))
-				}
-			}
-			return nil
-		},
-	})
-	register(tAssoc, row{
-		create:   "eks:AssociateAccessPolicy",
-		read:     "eks:ListAssociatedAccessPolicies",
-		delete:   "eks:DisassociateAccessPolicy",
-		inputs:   "accessScope clusterName policyArn principalArn",
-		required: "accessScope clusterName policyArn principalArn",
-		replaces: "accessScope clusterName policyArn principalArn",
-		enums:    map[string]string{"accessScope.type": "cluster namespace"},
-		refs:     []ref{clusterRef},
-		upsert:   true,
-		id:       "{clusterName}#{principalArn}#{policyArn}",
-		computed: map[string]string{"associatedAt": "2026-01-01T00:00:00Z", "modifiedAt": "2026-01-01T00:00:00Z"},
-		onCreate: associatePolicy,
-	})
-	register("aws:eks/podIdentityAssociation:PodIdentityAssociation", row{
-		create:   "eks:CreatePodIdentityAssociation iam:PassRole",
-		read:     "eks:DescribePodIdentityAssociation",
-		update:   "eks:UpdatePodIdentityAssociation",
-		delete:   "eks:DeletePodIdentityAssociation",
-		inputs:   "clusterName namespace roleArn serviceAccount",
-		required: "clusterName namespace roleArn serviceAccount",
-		replaces: "clusterName namespace serviceAccount",
-		tagged:   true,
-		refs: []ref{clusterRef, {
-			path:   "roleArn",
+var addonRow = row{
+	typ:    tAddon,
+	create: []string{"eks:CreateAddon"},
+	read:   []string{"eks:DescribeAddon"},
+	update: []string{"eks:UpdateAddon", "eks:TagResource"},
+	delete: []string{"eks:DeleteAddon"},
+	inputs: []string{
+		"addonName", "addonVersion", "clusterName", "configurationValues", "podIdentityAssociations", "preserve",
+		"resolveConflicts", "resolveConflictsOnCreate", "resolveConflictsOnUpdate", "serviceAccountRoleArn",
+	},
+	required: []string{"addonName", "clusterName"},
+	replaces: []string{"addonName", "clusterName"},
+	json:     []string{"configurationValues"},
+	tagged:   true,
+	enums: map[string][]string{
+		"resolveConflictsOnCreate": {"NONE", "OVERWRITE"},
+		"resolveConflictsOnUpdate": {"NONE", "OVERWRITE", "PRESERVE"},
+		"resolveConflicts":         {"NONE", "OVERWRITE", "PRESERVE"},
+	},
+	refs: []ref{
+		clusterRef,
+		{
+			path:   "serviceAccountRoleArn",
 			typ:    tRole,
 			by:     "arn",
-			gone:   "InvalidParameterException: Role provided in the request does not exist.",
+			gone:   "InvalidParameterException: role {value} does not exist",
 			onGone: dangles,
-		}},
-		id: "a-{hex}",
-		computed: map[string]string{
-			"associationId":  "{id}",
-			"associationArn": "arn:{partition}:eks:{region}:{account}:podidentityassociation/{clusterName}/{id}",
 		},
-		onCreate: func(c *call) error {
-			for _, r := range c.s.OfType(c.res.Type) {
-				if r.Inputs["clusterName"] == c.in["clusterName"] && r.Inputs["namespace"] == c.in["namespace"] &&
-					r.Inputs["serviceAccount"] == c.in["serviceAccount"] {
-					return fmt.Errorf("ResourceInUseException: Association already exists: %s", r.ID)
-				}
-			}
-			return trustsPods(c)
-		},
-		onUpdate: trustsPods,
-	})
+	},
+	id:       "{clusterName}:{addonName}",
+	arn:      "arn:{partition}:eks:{region}:{account}:addon/{clusterName}/{addonName}/{random}",
+	exists:   "ResourceInUseException: Addon already exists.",
+	computed: map[string]string{"createdAt": "2026-01-01T00:00:00Z", "modifiedAt": "2026-01-01T00:00:00Z"},
+	onCreate: applyAddon,
+	onUpdate: applyAddon,
+}
+
+var accessEntryRow = row{
+	typ:      tEntry,
+	create:   []string{"eks:CreateAccessEntry"},
+	read:     []string{"eks:DescribeAccessEntry"},
+	update:   []string{"eks:UpdateAccessEntry", "eks:TagResource"},
+	delete:   []string{"eks:DeleteAccessEntry"},
+	inputs:   []string{"clusterName", "kubernetesGroups", "principalArn", "type", "userName"},
+	required: []string{"clusterName", "principalArn"},
+	replaces: []string{"clusterName", "principalArn", "type"},
+	tagged:   true,
+	enums: map[string][]string{
+		"type": {"STANDARD", "EC2_LINUX", "EC2_WINDOWS", "FARGATE_LINUX", "EC2", "HYBRID_LINUX", "HYPERPOD_LINUX"},
+	},
+	refs:     []ref{clusterRef},
+	id:       "{clusterName}:{principalArn}",
+	exists:   "ResourceInUseException: The specified access entry resource is already in use on this cluster.",
+	defaults: obj{"type": "STANDARD", "kubernetesGroups": []any{}},
+	computed: map[string]string{
+		"accessEntryArn": "arn:{partition}:eks:{region}:{account}:access-entry/{clusterName}/{random}",
+		"createdAt":      "2026-01-01T00:00:00Z", "modifiedAt": "2026-01-01T00:00:00Z",
+	},
+	onCreate: applyEntry,
+	onUpdate: applyEntry,
+	onDelete: deleteAccessEntry,
+}
+
+func deleteAccessEntry(c *call) error { // the associations of an entry go with it
+	for _, r := range c.s.OfType(tAssoc) {
+		if r.Inputs["clusterName"] == c.in["clusterName"] && r.Inputs["principalArn"] == c.in["principalArn"] {
+			delete(c.s.Resources, world.Key(tAssoc, r.ID))
+		}
+	}
+	return nil
+}
+
+var accessPolicyAssociationRow = row{
+	typ:      tAssoc,
+	create:   []string{"eks:AssociateAccessPolicy"},
+	read:     []string{"eks:ListAssociatedAccessPolicies"},
+	delete:   []string{"eks:DisassociateAccessPolicy"},
+	inputs:   []string{"accessScope", "clusterName", "policyArn", "principalArn"},
+	required: []string{"accessScope", "clusterName", "policyArn", "principalArn"},
+	replaces: []string{"accessScope", "clusterName", "policyArn", "principalArn"},
+	enums: map[string][]string{
+		"accessScope.type": {"cluster", "namespace"},
+	},
+	refs:     []ref{clusterRef},
+	upsert:   true,
+	id:       "{clusterName}#{principalArn}#{policyArn}",
+	computed: map[string]string{"associatedAt": "2026-01-01T00:00:00Z", "modifiedAt": "2026-01-01T00:00:00Z"},
+	onCreate: associatePolicy,
+}
+
+var podIdentityAssociationRow = row{
+	typ:      "aws:eks/podIdentityAssociation:PodIdentityAssociation",
+	create:   []string{"eks:CreatePodIdentityAssociation", "iam:PassRole"},
+	read:     []string{"eks:DescribePodIdentityAssociation"},
+	update:   []string{"eks:UpdatePodIdentityAssociation"},
+	delete:   []string{"eks:DeletePodIdentityAssociation"},
+	inputs:   []string{"clusterName", "namespace", "roleArn", "serviceAccount"},
+	required: []string{"clusterName", "namespace", "roleArn", "serviceAccount"},
+	replaces: []string{"clusterName", "namespace", "serviceAccount"},
+	tagged:   true,
+	refs: []ref{clusterRef, {
+		path:   "roleArn",
+		typ:    tRole,
+		by:     "arn",
+		gone:   "InvalidParameterException: Role provided in the request does not exist.",
+		onGone: dangles,
+	}},
+	id: "a-{hex}",
+	computed: map[string]string{
+		"associationId":  "{id}",
+		"associationArn": "arn:{partition}:eks:{region}:{account}:podidentityassociation/{clusterName}/{id}",
+	},
+	onCreate: createPodIdentityAssociation,
+	onUpdate: trustsPods,
+}
+
+func createPodIdentityAssociation(c *call) error {
+	for _, r := range c.s.OfType(c.res.Type) {
+		if r.Inputs["clusterName"] == c.in["clusterName"] && r.Inputs["namespace"] == c.in["namespace"] &&
+			r.Inputs["serviceAccount"] == c.in["serviceAccount"] {
+			return fmt.Errorf("ResourceInUseException: Association already exists: %s", r.ID)
+		}
+	}
+	return trustsPods(c)
 }
 
 func trustsPods(c *call) error {
@@ -136,7 +150,7 @@ func trustsPods(c *call) error {
 
 // needsNodes are the add-ons that are Deployments: without a node for them they do not become active (field fault
 // BR-58).
-var needsNodes = words("coredns aws-ebs-csi-driver aws-efs-csi-driver metrics-server")
+var needsNodes = []string{"coredns", "aws-ebs-csi-driver", "aws-efs-csi-driver", "metrics-server"}
 
 func applyAddon(c *call) error {
 	cluster := c.s.Get(tCluster, str(c.in, "clusterName"))
@@ -249,8 +263,10 @@ func applyEntry(c *call) error {
 	return nil
 }
 
-var accessPolicies = words("AmazonEKSClusterAdminPolicy AmazonEKSAdminPolicy AmazonEKSAdminViewPolicy " +
-	"AmazonEKSEditPolicy AmazonEKSViewPolicy AmazonEKSAutoNodePolicy AmazonEKSSecretReaderPolicy")
+var accessPolicies = []string{
+	"AmazonEKSClusterAdminPolicy", "AmazonEKSAdminPolicy", "AmazonEKSAdminViewPolicy", "AmazonEKSEditPolicy",
+	"AmazonEKSViewPolicy", "AmazonEKSAutoNodePolicy", "AmazonEKSSecretReaderPolicy",
+}
 
 func associatePolicy(c *call) error {
 	entry := c.s.Get(tEntry, str(c.in, "clusterName")+":"+str(c.in, "principalArn"))

@@ -27,91 +27,95 @@ var clusterRef = ref{
 	onGone: cascades,
 }
 
-func init() {
-	register(tCluster, row{
-		create: "eks:CreateCluster",
-		read:   "eks:DescribeCluster",
-		update: "eks:UpdateClusterConfig eks:UpdateClusterVersion eks:TagResource",
-		delete: "eks:DeleteCluster",
-		inputs: "accessConfig bootstrapSelfManagedAddons computeConfig defaultAddonsToRemoves enabledClusterLogTypes " +
-			"encryptionConfig forceUpdateVersion kubernetesNetworkConfig name outpostConfig remoteNetworkConfig " +
-			"roleArn " +
-			"storageConfig upgradePolicy version vpcConfig zonalShiftConfig",
-		required: "roleArn vpcConfig",
-		replaces: "name roleArn accessConfig.bootstrapClusterCreatorAdminPermissions bootstrapSelfManagedAddons " +
-			"-encryptionConfig kubernetesNetworkConfig.ipFamily kubernetesNetworkConfig.serviceIpv4Cidr " +
-			"?computeConfig.nodeRoleArn",
-		name: naming{
-			property: "name",
-			auto:     true,
-			min:      1,
-			max:      100,
-			pattern:  regexp.MustCompile(`^[0-9A-Za-z][A-Za-z0-9\-_]*$`),
-			says:     "begin with a letter or digit; letters, digits, - and _",
+var clusterRow = row{
+	typ:    tCluster,
+	create: []string{"eks:CreateCluster"},
+	read:   []string{"eks:DescribeCluster"},
+	update: []string{"eks:UpdateClusterConfig", "eks:UpdateClusterVersion", "eks:TagResource"},
+	delete: []string{"eks:DeleteCluster"},
+	inputs: []string{
+		"accessConfig", "bootstrapSelfManagedAddons", "computeConfig", "defaultAddonsToRemoves",
+		"enabledClusterLogTypes", "encryptionConfig", "forceUpdateVersion", "kubernetesNetworkConfig", "name",
+		"outpostConfig", "remoteNetworkConfig", "roleArn", "storageConfig", "upgradePolicy", "version", "vpcConfig",
+		"zonalShiftConfig",
+	},
+	required: []string{"roleArn", "vpcConfig"},
+	replaces: []string{
+		"name", "roleArn", "accessConfig.bootstrapClusterCreatorAdminPermissions", "bootstrapSelfManagedAddons",
+		"kubernetesNetworkConfig.ipFamily", "kubernetesNetworkConfig.serviceIpv4Cidr",
+	},
+	replacesOnceSet:   []string{"computeConfig.nodeRoleArn"},
+	replacesOnRemoval: []string{"encryptionConfig"},
+	name: naming{
+		property: "name",
+		auto:     true,
+		min:      1,
+		max:      100,
+		pattern:  regexp.MustCompile(`^[0-9A-Za-z][A-Za-z0-9\-_]*$`),
+		says:     "begin with a letter or digit; letters, digits, - and _",
+	},
+	enums: map[string][]string{
+		"accessConfig.authenticationMode":  {"API", "API_AND_CONFIG_MAP", "CONFIG_MAP"},
+		"upgradePolicy.supportType":        {"STANDARD", "EXTENDED"},
+		"kubernetesNetworkConfig.ipFamily": {"ipv4", "ipv6"},
+		"computeConfig.nodePools":          {"general-purpose", "system"},
+		"enabledClusterLogTypes":           {"api", "audit", "authenticator", "controllerManager", "scheduler"},
+		"encryptionConfig.resources":       {"secrets"},
+	},
+	refs: []ref{
+		{path: "roleArn", typ: tRole, by: "arn", onGone: dangles},
+		{path: "computeConfig.nodeRoleArn", typ: tRole, by: "arn", onGone: dangles},
+		{
+			path: "vpcConfig.subnetIds",
+			typ:  tSubnet,
+			gone: "InvalidParameterException: The subnet ID '{value}' does not exist (Service: AmazonEC2; Error " +
+				"Code: InvalidSubnetID.NotFound)",
 		},
-		enums: map[string]string{
-			"accessConfig.authenticationMode":  "API API_AND_CONFIG_MAP CONFIG_MAP",
-			"upgradePolicy.supportType":        "STANDARD EXTENDED",
-			"kubernetesNetworkConfig.ipFamily": "ipv4 ipv6",
-			"computeConfig.nodePools":          "general-purpose system",
-			"enabledClusterLogTypes":           "api audit authenticator controllerManager scheduler",
-			"encryptionConfig.resources":       "secrets",
+		{
+			path: "vpcConfig.securityGroupIds",
+			typ:  tSecurityGroup,
+			gone: "InvalidParameterException: The security group '{value}' does not exist (Service: AmazonEC2; " +
+				"Error Code: InvalidGroup.NotFound)",
 		},
-		refs: []ref{
-			{path: "roleArn", typ: tRole, by: "arn", onGone: dangles},
-			{path: "computeConfig.nodeRoleArn", typ: tRole, by: "arn", onGone: dangles},
-			{
-				path: "vpcConfig.subnetIds",
-				typ:  tSubnet,
-				gone: "InvalidParameterException: The subnet ID '{value}' does not exist (Service: AmazonEC2; Error " +
-					"Code: InvalidSubnetID.NotFound)",
-			},
-			{
-				path: "vpcConfig.securityGroupIds",
-				typ:  tSecurityGroup,
-				gone: "InvalidParameterException: The security group '{value}' does not exist (Service: AmazonEC2; " +
-					"Error Code: InvalidGroup.NotFound)",
-			},
-			{
-				path:   "encryptionConfig.provider.keyArn",
-				typ:    tKey,
-				by:     "arn",
-				gone:   "InvalidParameterException: Key '{value}' does not exist",
-				onGone: dangles,
-			},
+		{
+			path:   "encryptionConfig.provider.keyArn",
+			typ:    tKey,
+			by:     "arn",
+			gone:   "InvalidParameterException: Key '{value}' does not exist",
+			onGone: dangles,
 		},
-		id:     "{name}",
-		arn:    "arn:{partition}:eks:{region}:{account}:cluster/{name}",
-		tagged: true,
-		exists: "ResourceInUseException: Cluster already exists with name: {name}",
-		inUse:  "ResourceInUseException: Cluster has nodegroups attached",
-		defaults: obj{
-			"version":                    defaultVersion,
-			"bootstrapSelfManagedAddons": true,
-			"upgradePolicy":              obj{"supportType": "EXTENDED"},
-			"accessConfig": obj{
-				"authenticationMode":                      "CONFIG_MAP",
-				"bootstrapClusterCreatorAdminPermissions": true,
-			},
-			"kubernetesNetworkConfig": obj{
-				"ipFamily":             "ipv4",
-				"serviceIpv4Cidr":      "172.20.0.0/16",
-				"elasticLoadBalancing": obj{"enabled": false},
-			},
+	},
+	id:     "{name}",
+	arn:    "arn:{partition}:eks:{region}:{account}:cluster/{name}",
+	tagged: true,
+	exists: "ResourceInUseException: Cluster already exists with name: {name}",
+	inUse:  "ResourceInUseException: Cluster has nodegroups attached",
+	defaults: obj{
+		"version":                    defaultVersion,
+		"bootstrapSelfManagedAddons": true,
+		"upgradePolicy":              obj{"supportType": "EXTENDED"},
+		"accessConfig": obj{
+			"authenticationMode":                      "CONFIG_MAP",
+			"bootstrapClusterCreatorAdminPermissions": true,
 		},
-		computed: map[string]string{
-			"createdAt":       "2026-01-01T00:00:00Z",
-			"platformVersion": "eks.1",
-			"status":          "ACTIVE",
-			"endpoint":        "https://{random}.gr7.{region}.eks.{dns}",
-			"issuer":          "https://oidc.eks.{region}.{dns}/id/{random}",
+		"kubernetesNetworkConfig": obj{
+			"ipFamily":             "ipv4",
+			"serviceIpv4Cidr":      "172.20.0.0/16",
+			"elasticLoadBalancing": obj{"enabled": false},
 		},
-		check:    checkClusterInputs,
-		plan:     planAutoMode,
-		onCreate: createCluster,
-		onUpdate: updateCluster,
-		onDelete: deleteCluster,
-	})
+	},
+	computed: map[string]string{
+		"createdAt":       "2026-01-01T00:00:00Z",
+		"platformVersion": "eks.1",
+		"status":          "ACTIVE",
+		"endpoint":        "https://{random}.gr7.{region}.eks.{dns}",
+		"issuer":          "https://oidc.eks.{region}.{dns}/id/{random}",
+	},
+	check:    checkClusterInputs,
+	plan:     planAutoMode,
+	onCreate: createCluster,
+	onUpdate: updateCluster,
+	onDelete: deleteCluster,
 }
 
 func checkClusterInputs(in obj, fail func(string, string)) {
@@ -366,10 +370,14 @@ func logsOf(s *world.State, cluster string, out obj) {
 	})
 }
 
+// updatedBlocks are the blocks of a cluster that its update keeps when they are left out.
+var updatedBlocks = []string{
+	"computeConfig", "storageConfig", "accessConfig", "upgradePolicy", "kubernetesNetworkConfig", "zonalShiftConfig",
+}
+
 func updateCluster(c *call) error {
 	// EKS changes only what it is told: blocks that are left out stay as they are.
-	for _, k := range words("computeConfig storageConfig accessConfig upgradePolicy kubernetesNetworkConfig " +
-		"zonalShiftConfig") {
+	for _, k := range updatedBlocks {
 		before, was := c.res.Outputs[k].(obj)
 		switch {
 		case was && !has(c.in, k):
@@ -384,6 +392,36 @@ func updateCluster(c *call) error {
 	if has(c.old, "encryptionConfig") {
 		c.set("encryptionConfig", c.old["encryptionConfig"]) // cannot be changed; the provider does not even try
 	}
+	if err := c.updateVersion(); err != nil {
+		return err
+	}
+	mode := map[string]int{"CONFIG_MAP": 0, "API_AND_CONFIG_MAP": 1, "API": 2}
+	if was, is := str(c.res.Outputs, "accessConfig.authenticationMode"),
+		str(c.out, "accessConfig.authenticationMode"); mode[is] < mode[was] {
+		return fmt.Errorf("InvalidParameterException: Unsupported authentication mode update from %s to %s", was, is)
+	}
+	if err := c.checkAutoMode(); err != nil {
+		return err
+	}
+	if err := c.checkClusterRole(); err != nil {
+		return err
+	}
+	if !autoMode(c.out) && autoMode(c.res.Outputs) {
+		for _, i := range c.s.SortedInstances(func(i *world.Instance) bool {
+			return i.Cluster == c.res.ID && i.Pool != ""
+		}) {
+			c.s.Terminate(i.ID, "Auto Mode disabled")
+		}
+	}
+	if err := c.placeControlPlane(); err != nil {
+		return err
+	}
+	c.writeLogs()
+	return nil
+}
+
+// updateVersion goes one minor version up, or none.
+func (c *call) updateVersion() error {
 	from, to := str(c.res.Outputs, "version"), str(c.out, "version")
 	if !has(c.in, "version") {
 		c.set("version", from)
@@ -406,29 +444,6 @@ func updateCluster(c *call) error {
 				"goes to %s", r.ID, v, to)
 		}
 	}
-	mode := map[string]int{"CONFIG_MAP": 0, "API_AND_CONFIG_MAP": 1, "API": 2}
-	if was, is := str(c.res.Outputs, "accessConfig.authenticationMode"),
-		str(c.out, "accessConfig.authenticationMode"); mode[is] < mode[was] {
-		return fmt.Errorf("InvalidParameterException: Unsupported authentication mode update from %s to %s", was, is)
-	}
-	if err := c.checkAutoMode(); err != nil {
-		return err
-	}
-	if err := c.checkClusterRole(); err != nil {
-		return err
-	}
-	if !autoMode(c.out) && autoMode(c.res.Outputs) {
-		for _, i := range c.s.SortedInstances(func(i *world.Instance) bool {
-			return i.Cluster == c.res.ID &&
-				i.Pool != ""
-		}) {
-			c.s.Terminate(i.ID, "Auto Mode disabled")
-		}
-	}
-	if err := c.placeControlPlane(); err != nil {
-		return err
-	}
-	c.writeLogs()
 	return nil
 }
 
@@ -437,8 +452,7 @@ func deleteCluster(c *call) error {
 	role := s.Find(tRole, "arn", str(c.out, "roleArn"))
 	if autoMode(c.out) {
 		for _, i := range s.SortedInstances(func(i *world.Instance) bool {
-			return i.Cluster == c.res.ID &&
-				i.Pool != ""
+			return i.Cluster == c.res.ID && i.Pool != ""
 		}) {
 			// Auto Mode's nodes go with the cluster; Karpenter's stay and cost money
 			s.Terminate(i.ID, "cluster deleted")

@@ -3,99 +3,99 @@ package aws
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-func init() {
-	var types []string
-	for t := range amiTypes {
-		types = append(types, t)
-	}
-	slices.Sort(types)
-	register(tNodeGroup, row{
-		create: "eks:CreateNodegroup",
-		read:   "eks:DescribeNodegroup",
-		update: "eks:UpdateNodegroupConfig eks:UpdateNodegroupVersion eks:TagResource",
-		delete: "eks:DeleteNodegroup",
-		inputs: "amiType capacityType clusterName diskSize forceUpdateVersion instanceTypes labels launchTemplate " +
-			"nodeGroupName nodeGroupNamePrefix nodeRepairConfig nodeRoleArn releaseVersion remoteAccess " +
-			"scalingConfig subnetIds taints updateConfig version",
-		required: "clusterName nodeRoleArn scalingConfig subnetIds",
-		lists:    "instanceTypes",
-		replaces: "amiType capacityType clusterName diskSize instanceTypes nodeGroupName nodeGroupNamePrefix " +
-			"nodeRoleArn remoteAccess subnetIds launchTemplate.id launchTemplate.name",
-		name: naming{
-			property: "nodeGroupName",
-			prefix:   "nodeGroupNamePrefix",
-			auto:     true,
-			min:      1,
-			max:      63,
-			pattern:  regexp.MustCompile(`^[0-9A-Za-z][A-Za-z0-9\-_]*$`),
-			says:     "begin with a letter or digit; letters, digits, - and _",
+var nodeGroupRow = row{
+	typ:    tNodeGroup,
+	create: []string{"eks:CreateNodegroup"},
+	read:   []string{"eks:DescribeNodegroup"},
+	update: []string{"eks:UpdateNodegroupConfig", "eks:UpdateNodegroupVersion", "eks:TagResource"},
+	delete: []string{"eks:DeleteNodegroup"},
+	inputs: []string{
+		"amiType", "capacityType", "clusterName", "diskSize", "forceUpdateVersion", "instanceTypes", "labels",
+		"launchTemplate", "nodeGroupName", "nodeGroupNamePrefix", "nodeRepairConfig", "nodeRoleArn",
+		"releaseVersion", "remoteAccess", "scalingConfig", "subnetIds", "taints", "updateConfig", "version",
+	},
+	required: []string{"clusterName", "nodeRoleArn", "scalingConfig", "subnetIds"},
+	lists:    []string{"instanceTypes"},
+	replaces: []string{
+		"amiType", "capacityType", "clusterName", "diskSize", "instanceTypes", "nodeGroupName",
+		"nodeGroupNamePrefix", "nodeRoleArn", "remoteAccess", "subnetIds", "launchTemplate.id",
+		"launchTemplate.name",
+	},
+	name: naming{
+		property: "nodeGroupName",
+		prefix:   "nodeGroupNamePrefix",
+		auto:     true,
+		min:      1,
+		max:      63,
+		pattern:  regexp.MustCompile(`^[0-9A-Za-z][A-Za-z0-9\-_]*$`),
+		says:     "begin with a letter or digit; letters, digits, - and _",
+	},
+	enums: map[string][]string{
+		"amiType":       slices.Sorted(maps.Keys(amiTypes)),
+		"capacityType":  {"ON_DEMAND", "SPOT", "CAPACITY_BLOCK"},
+		"taints.effect": {"NO_SCHEDULE", "NO_EXECUTE", "PREFER_NO_SCHEDULE"},
+	},
+	ranges: map[string]span{
+		"scalingConfig.minSize":                 {0, 1 << 30},
+		"scalingConfig.maxSize":                 {1, 1 << 30},
+		"scalingConfig.desiredSize":             {0, 1 << 30},
+		"updateConfig.maxUnavailable":           {1, 100},
+		"updateConfig.maxUnavailablePercentage": {1, 100},
+		"diskSize":                              {1, 16384},
+	},
+	refs: []ref{
+		{
+			path: "clusterName",
+			typ:  tCluster,
+			gone: "ResourceNotFoundException: No cluster found for name: {value}.",
 		},
-		enums: map[string]string{
-			"amiType": strings.Join(types, " "), "capacityType": "ON_DEMAND SPOT CAPACITY_BLOCK",
-			"taints.effect": "NO_SCHEDULE NO_EXECUTE PREFER_NO_SCHEDULE",
+		{path: "nodeRoleArn", typ: tRole, by: "arn", onGone: dangles},
+		{
+			path:   "subnetIds",
+			typ:    tSubnet,
+			gone:   "InvalidRequestException: The subnet ID '{value}' does not exist",
+			onGone: dangles,
 		},
-		ranges: map[string][2]int{
-			"scalingConfig.minSize":                 {0, 1 << 30},
-			"scalingConfig.maxSize":                 {1, 1 << 30},
-			"scalingConfig.desiredSize":             {0, 1 << 30},
-			"updateConfig.maxUnavailable":           {1, 100},
-			"updateConfig.maxUnavailablePercentage": {1, 100},
-			"diskSize":                              {1, 16384},
+		{
+			path:   "launchTemplate.id",
+			typ:    tLaunchTemplate,
+			gone:   "InvalidRequestException: Launch template {value} not found",
+			onGone: dangles,
 		},
-		refs: []ref{
-			{
-				path: "clusterName",
-				typ:  tCluster,
-				gone: "ResourceNotFoundException: No cluster found for name: {value}.",
-			},
-			{path: "nodeRoleArn", typ: tRole, by: "arn", onGone: dangles},
-			{
-				path:   "subnetIds",
-				typ:    tSubnet,
-				gone:   "InvalidRequestException: The subnet ID '{value}' does not exist",
-				onGone: dangles,
-			},
-			{
-				path:   "launchTemplate.id",
-				typ:    tLaunchTemplate,
-				gone:   "InvalidRequestException: Launch template {value} not found",
-				onGone: dangles,
-			},
-			{
-				path:   "launchTemplate.name",
-				typ:    tLaunchTemplate,
-				by:     "name",
-				gone:   "InvalidRequestException: Launch template {value} not found",
-				onGone: dangles,
-			},
+		{
+			path:   "launchTemplate.name",
+			typ:    tLaunchTemplate,
+			by:     "name",
+			gone:   "InvalidRequestException: Launch template {value} not found",
+			onGone: dangles,
 		},
-		id:     "{clusterName}:{nodeGroupName}",
-		arn:    "arn:{partition}:eks:{region}:{account}:nodegroup/{clusterName}/{nodeGroupName}",
-		tagged: true,
-		exists: "ResourceInUseException: NodeGroup already exists with name {nodeGroupName} and cluster name " +
-			"{clusterName}",
-		defaults: obj{
-			"capacityType":     "ON_DEMAND",
-			"updateConfig":     obj{"maxUnavailable": 1},
-			"labels":           obj{},
-			"taints":           []any{},
-			"nodeRepairConfig": obj{"enabled": false},
-		},
-		computed: map[string]string{"status": "ACTIVE", "asg": "eks-{nodeGroupName}-{random}"},
-		check:    checkNodeGroupInputs,
-		onCreate: createNodeGroup,
-		onUpdate: updateNodeGroup,
-		onRead:   readNodeGroup,
-		onDelete: deleteNodeGroup,
-	})
+	},
+	id:     "{clusterName}:{nodeGroupName}",
+	arn:    "arn:{partition}:eks:{region}:{account}:nodegroup/{clusterName}/{nodeGroupName}",
+	tagged: true,
+	exists: "ResourceInUseException: NodeGroup already exists with name {nodeGroupName} and cluster name " +
+		"{clusterName}",
+	defaults: obj{
+		"capacityType":     "ON_DEMAND",
+		"updateConfig":     obj{"maxUnavailable": 1},
+		"labels":           obj{},
+		"taints":           []any{},
+		"nodeRepairConfig": obj{"enabled": false},
+	},
+	computed: map[string]string{"status": "ACTIVE", "asg": "eks-{nodeGroupName}-{random}"},
+	check:    checkNodeGroupInputs,
+	onCreate: createNodeGroup,
+	onUpdate: updateNodeGroup,
+	onRead:   readNodeGroup,
+	onDelete: deleteNodeGroup,
 }
 
 func createNodeGroup(c *call) error {
@@ -185,8 +185,8 @@ func (c *call) nodesCome(g *world.Group, cluster *world.Resource) error {
 		}
 	}
 	role := c.s.Find(tRole, "arn", str(c.in, "nodeRoleArn"))
-	if !hasPolicy(c.s, role.ID, "AmazonEKSWorkerNodePolicy AmazonEKSWorkerNodeMinimalPolicy") ||
-		!hasPolicy(c.s, role.ID, "AmazonEC2ContainerRegistryReadOnly AmazonEC2ContainerRegistryPullOnly") {
+	if !hasPolicy(c.s, role.ID, "AmazonEKSWorkerNodePolicy", "AmazonEKSWorkerNodeMinimalPolicy") ||
+		!hasPolicy(c.s, role.ID, "AmazonEC2ContainerRegistryReadOnly", "AmazonEC2ContainerRegistryPullOnly") {
 		return fail("NodeCreationFailure", "Instances failed to join the kubernetes cluster (role %s lacks a worker "+
 			"node or registry policy at this moment)", role.ID)
 	}
@@ -260,7 +260,7 @@ func updateNodeGroup(c *call) error {
 		return nil
 	}
 	// What was left out keeps what EKS had chosen.
-	for _, k := range words("version releaseVersion amiType instanceTypes diskSize") {
+	for _, k := range []string{"version", "releaseVersion", "amiType", "instanceTypes", "diskSize"} {
 		if !has(c.in, k) && has(c.res.Outputs, k) {
 			c.out[k] = c.res.Outputs[k]
 		}
@@ -282,11 +282,10 @@ func updateNodeGroup(c *call) error {
 		// inputs wins over the live one.
 		g.Min, g.Max, g.Desired = live.Min, live.Max, live.Desired
 	}
-	for _, k := range words("launchTemplate version releaseVersion") {
+	for _, k := range []string{"launchTemplate", "version", "releaseVersion"} {
 		if !same(c.res.Outputs[k], c.out[k]) {
 			for _, i := range c.s.SortedInstances(func(i *world.Instance) bool {
-				return i.Group == g.Name &&
-					i.Running()
+				return i.Group == g.Name && i.Running()
 			}) {
 				c.s.Terminate(i.ID, "replaced by the node group's update")
 			}

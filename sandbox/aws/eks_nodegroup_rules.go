@@ -36,8 +36,11 @@ var reservedLabels = []string{"kubernetes.io/", "k8s.io/", "eks.amazonaws.com/"}
 
 // kubeletLabels under the reserved domains that a kubelet may set on itself; with others it does not start.
 // https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
-var kubeletLabels = words(`topology.kubernetes.io/region topology.kubernetes.io/zone node.kubernetes.io/instance-type
-	kubernetes.io/hostname kubernetes.io/arch kubernetes.io/os failure-domain.beta.kubernetes.io/region failure-domain.beta.kubernetes.io/zone`)
+var kubeletLabels = []string{
+	"topology.kubernetes.io/region", "topology.kubernetes.io/zone", "node.kubernetes.io/instance-type",
+	"kubernetes.io/hostname", "kubernetes.io/arch", "kubernetes.io/os", "failure-domain.beta.kubernetes.io/region",
+	"failure-domain.beta.kubernetes.io/zone",
+}
 
 func kubeletRefuses(label string) bool {
 	domain, _, found := strings.Cut(label, "/")
@@ -50,7 +53,7 @@ func kubeletRefuses(label string) bool {
 }
 
 func checkNodeGroupInputs(in obj, fail func(string, string)) {
-	for _, k := range words("minSize maxSize desiredSize") {
+	for _, k := range []string{"minSize", "maxSize", "desiredSize"} {
 		if scaling, ok := in["scalingConfig"].(obj); ok && !has(scaling, k) {
 			fail("scalingConfig."+k, "required and missing")
 		}
@@ -75,62 +78,23 @@ func checkNodeGroupInputs(in obj, fail func(string, string)) {
 
 // checkNodeGroup refuses what CreateNodegroup and UpdateNodegroup refuse.
 func (c *call) checkNodeGroup(cluster *world.Resource) error {
-	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("InvalidParameterException: "+format, args...)
+	if err := c.checkSizes(); err != nil {
+		return err
 	}
-	low, high, desired := num(c.in, "scalingConfig.minSize"), num(c.in, "scalingConfig.maxSize"),
-		num(c.in, "scalingConfig.desiredSize")
-	switch {
-	case low > high:
-		return refuse("Minimum capacity %d can't be greater than maximum size %d", low, high)
-	case low > desired:
-		return refuse("Minimum capacity %d can't be greater than desired size %d", low, desired)
-	case desired > high:
-		return refuse("desired capacity %d can't be greater than max size %d", desired, high)
-	case float64(high) > c.s.Quotas[world.QuotaGroupNodes]:
-		return fmt.Errorf("ResourceLimitExceededException: Nodes per node group exceeds quota %s of %g",
-			world.QuotaGroupNodes, c.s.Quotas[world.QuotaGroupNodes])
-	}
-	role := c.s.Find(tRole, "arn", str(c.in, "nodeRoleArn"))
-	// In China both spellings of the principal are in use.
-	if role == nil || !trusts(c.s, role, "ec2.amazonaws.com", "sts:AssumeRole") &&
-		!trusts(c.s, role, "ec2."+dnsSuffix(c.s.Partition), "sts:AssumeRole") {
-		return refuse("Following required service principals [ec2.amazonaws.com] were not found in the trust "+
-			"relationships of nodeRole %s",
-			str(c.in, "nodeRoleArn"))
+	if err := c.checkNodeRole(); err != nil {
+		return err
 	}
 	for _, label := range sorted(anyMap(c.out["labels"])) {
 		if slices.ContainsFunc(reservedLabels, func(p string) bool { return strings.HasPrefix(label, p) }) &&
 			!slices.Contains(kubeletLabels, label) {
-			return refuse("Label cannot contain reserved prefixes [kubernetes.io/, k8s.io/, eks.amazonaws.com/] (%s)",
+			return invalid("Label cannot contain reserved prefixes [kubernetes.io/, k8s.io/, eks.amazonaws.com/] (%s)",
 				label)
 		}
 	}
 	template := c.template()
 	if has(c.in, "launchTemplate") {
-		if template == nil {
-			return refuse("You must specify a version that exists for launch template %s%s, not %q",
-				str(c.in, "launchTemplate.id"), str(c.in, "launchTemplate.name"), str(c.in, "launchTemplate.version"))
-		}
-		for _, k := range words("iamInstanceProfile instanceMarketOptions hibernationOptions instanceRequirements") {
-			if has(template, k) && !(k == "instanceMarketOptions" && str(c.in, "capacityType") == "CAPACITY_BLOCK") {
-				return fmt.Errorf("InvalidRequestException: Launch template should not specify %s.", k)
-			}
-		}
-		if len(at(template, "networkInterfaces.subnetId")) > 0 {
-			return fmt.Errorf("InvalidRequestException: Launch template should not specify a subnet.")
-		}
-		if has(c.in, "diskSize") {
-			return refuse("Disk size must be specified within the launch template.")
-		}
-		if has(template, "instanceType") && len(list(c.in, "instanceTypes")) > 0 {
-			return refuse("Instance types cannot be specified both in the launch template and in the node group (%s)",
-				str(template, "instanceType"))
-		}
-		if has(template, "imageId") && (has(c.in, "amiType") && str(c.in, "amiType") != "CUSTOM" ||
-			has(c.in, "releaseVersion") || has(c.in, "version")) {
-			return refuse("You cannot specify amiType, version or releaseVersion when the launch template has an " +
-				"image id.")
+		if err := c.checkTemplate(template); err != nil {
+			return err
 		}
 	}
 	types := texts(list(c.in, "instanceTypes"))
@@ -143,7 +107,7 @@ func (c *call) checkNodeGroup(cluster *world.Resource) error {
 		c.set("instanceTypes", types)
 	}
 	if len(types) > 20 {
-		return refuse("at most 20 instance types")
+		return invalid("at most 20 instance types")
 	}
 	if !has(c.in, "diskSize") && template == nil {
 		c.set("diskSize", 20)
@@ -155,6 +119,72 @@ func (c *call) checkNodeGroup(cluster *world.Resource) error {
 		return err
 	}
 	return c.checkRelease(cluster)
+}
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("InvalidParameterException: "+format, args...)
+}
+
+func (c *call) checkSizes() error {
+	low, high, desired := num(c.in, "scalingConfig.minSize"), num(c.in, "scalingConfig.maxSize"),
+		num(c.in, "scalingConfig.desiredSize")
+	switch {
+	case low > high:
+		return invalid("Minimum capacity %d can't be greater than maximum size %d", low, high)
+	case low > desired:
+		return invalid("Minimum capacity %d can't be greater than desired size %d", low, desired)
+	case desired > high:
+		return invalid("desired capacity %d can't be greater than max size %d", desired, high)
+	case float64(high) > c.s.Quotas[world.QuotaGroupNodes]:
+		return fmt.Errorf("ResourceLimitExceededException: Nodes per node group exceeds quota %s of %g",
+			world.QuotaGroupNodes, c.s.Quotas[world.QuotaGroupNodes])
+	}
+	return nil
+}
+
+func (c *call) checkNodeRole() error {
+	role := c.s.Find(tRole, "arn", str(c.in, "nodeRoleArn"))
+	// In China both spellings of the principal are in use.
+	if role == nil || !trusts(c.s, role, "ec2.amazonaws.com", "sts:AssumeRole") &&
+		!trusts(c.s, role, "ec2."+dnsSuffix(c.s.Partition), "sts:AssumeRole") {
+		return invalid("Following required service principals [ec2.amazonaws.com] were not found in the trust "+
+			"relationships of nodeRole %s", str(c.in, "nodeRoleArn"))
+	}
+	return nil
+}
+
+// notInTemplate is what a launch template of a node group must not hold.
+var notInTemplate = []string{
+	"iamInstanceProfile", "instanceMarketOptions", "hibernationOptions", "instanceRequirements",
+}
+
+// checkTemplate: template is the version that the node group names, nil where there is none.
+func (c *call) checkTemplate(template obj) error {
+	if template == nil {
+		return invalid("You must specify a version that exists for launch template %s%s, not %q",
+			str(c.in, "launchTemplate.id"), str(c.in, "launchTemplate.name"), str(c.in, "launchTemplate.version"))
+	}
+	for _, k := range notInTemplate {
+		if has(template, k) && !(k == "instanceMarketOptions" && str(c.in, "capacityType") == "CAPACITY_BLOCK") {
+			return fmt.Errorf("InvalidRequestException: Launch template should not specify %s.", k)
+		}
+	}
+	if len(at(template, "networkInterfaces.subnetId")) > 0 {
+		return fmt.Errorf("InvalidRequestException: Launch template should not specify a subnet.")
+	}
+	if has(c.in, "diskSize") {
+		return invalid("Disk size must be specified within the launch template.")
+	}
+	if has(template, "instanceType") && len(list(c.in, "instanceTypes")) > 0 {
+		return invalid("Instance types cannot be specified both in the launch template and in the node group (%s)",
+			str(template, "instanceType"))
+	}
+	if has(template, "imageId") && (has(c.in, "amiType") && str(c.in, "amiType") != "CUSTOM" ||
+		has(c.in, "releaseVersion") || has(c.in, "version")) {
+		return invalid("You cannot specify amiType, version or releaseVersion when the launch template has an image " +
+			"id.")
+	}
+	return nil
 }
 
 func (c *call) checkImage(types []string, template obj) error {

@@ -17,7 +17,44 @@ type answer struct {
 }
 
 // answers holds every data-source call by token.
-var answers = map[string]answer{}
+var answers = map[string]answer{
+	"aws:index/getPartition:getPartition":                 {"", getPartition},
+	"aws:index/getRegion:getRegion":                       {"", getRegion},
+	"aws:index/getCallerIdentity:getCallerIdentity":       {"sts:GetCallerIdentity", getCallerIdentity},
+	"aws:index/getAvailabilityZones:getAvailabilityZones": {"ec2:DescribeAvailabilityZones", getAvailabilityZones},
+
+	"aws:servicequotas/getServiceQuota:getServiceQuota": {"servicequotas:GetServiceQuota", getServiceQuota},
+
+	"aws:ssm/getParameter:getParameter": {"ssm:GetParameter", getParameter},
+
+	"aws:sqs/getQueue:getQueue": {"sqs:GetQueueUrl", getQueue},
+
+	"aws:ec2/getInstanceType:getInstanceType":                   {"ec2:DescribeInstanceTypes", getInstanceType},
+	"aws:ec2/getInstanceTypes:getInstanceTypes":                 {"ec2:DescribeInstanceTypes", getInstanceTypes},
+	"aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings": {"ec2:DescribeInstanceTypeOfferings", getOfferings},
+	"aws:ec2/getInstances:getInstances":                         {"ec2:DescribeInstances", getInstances},
+	"aws:ec2/getInstance:getInstance":                           {"ec2:DescribeInstances", getInstance},
+	"aws:ec2/getSubnet:getSubnet":                               {"ec2:DescribeSubnets", getSubnet},
+	"aws:ec2/getSubnets:getSubnets":                             {"ec2:DescribeSubnets", getSubnets},
+	"aws:ec2/getVpc:getVpc":                                     {"ec2:DescribeVpcs", getVpc},
+	"aws:ec2/getLaunchTemplate:getLaunchTemplate":               {"ec2:DescribeLaunchTemplates", getLaunchTemplate},
+
+	"aws:autoscaling/getGroup:getGroup": {"autoscaling:DescribeAutoScalingGroups", getAutoScalingGroup},
+
+	"aws:eks/getCluster:getCluster":                 {"eks:DescribeCluster", getCluster},
+	"aws:eks/getClusters:getClusters":               {"eks:ListClusters", getClusters},
+	"aws:eks/getClusterVersions:getClusterVersions": {"eks:DescribeClusterVersions", getClusterVersions},
+	"aws:eks/getNodeGroup:getNodeGroup":             {"eks:DescribeNodegroup", getNodeGroup},
+	"aws:eks/getNodeGroups:getNodeGroups":           {"eks:ListNodegroups", getNodeGroups},
+	"aws:eks/getAddonVersion:getAddonVersion":       {"eks:DescribeAddonVersions", getAddonVersion},
+	"aws:eks/getAddon:getAddon":                     {"eks:DescribeAddon", getAddon},
+	"aws:eks/getAccessEntry:getAccessEntry":         {"eks:DescribeAccessEntry", getAccessEntry},
+
+	"aws:iam/getRole:getRole":                       {"iam:GetRole", getRole},
+	"aws:iam/getRoles:getRoles":                     {"iam:ListRoles", getRoles},
+	"aws:iam/getPolicy:getPolicy":                   {"iam:GetPolicy", getPolicy},
+	"aws:iam/getInstanceProfile:getInstanceProfile": {"iam:GetInstanceProfile", getInstanceProfile},
+}
 
 // Invoke answers a data-source call. Arguments come back in the answer, as data sources do.
 func (b *Backend) Invoke(token string, args resource.PropertyMap) (resource.PropertyMap, error) {
@@ -28,8 +65,10 @@ func (b *Backend) Invoke(token string, args resource.PropertyMap) (resource.Prop
 	in := fromProperties(args)
 	var out obj
 	err := b.view(func(s *world.State) error {
-		if err := denied(s, a.action); err != nil {
-			return err
+		if a.action != "" {
+			if err := denied(s, a.action); err != nil {
+				return err
+			}
 		}
 		said, err := a.say(s, in)
 		if err != nil {
@@ -59,8 +98,7 @@ func matches(in obj, fields func(name string) ([]string, bool)) (bool, error) {
 		}
 		fits := slices.ContainsFunc(texts(list(filter, "values")), func(pattern string) bool {
 			return slices.ContainsFunc(have, func(h string) bool {
-				ok,
-					err := path.Match(pattern, h)
+				ok, err := path.Match(pattern, h)
 				return err == nil && ok || pattern == h
 			})
 		})
@@ -99,101 +137,100 @@ func hasTags(tags map[string]string, wanted any) bool {
 	return true
 }
 
-func init() {
-	answers["aws:index/getPartition:getPartition"] = answer{"", func(s *world.State, _ obj) (obj, error) {
-		reverse := "com.amazonaws"
-		if s.Partition == "aws-cn" {
-			reverse = "cn.com.amazonaws"
+func getPartition(s *world.State, _ obj) (obj, error) {
+	reverse := "com.amazonaws"
+	if s.Partition == "aws-cn" {
+		reverse = "cn.com.amazonaws"
+	}
+	return obj{
+		"id":               s.Partition,
+		"partition":        s.Partition,
+		"dnsSuffix":        dnsSuffix(s.Partition),
+		"reverseDnsPrefix": reverse,
+	}, nil
+}
+
+func getRegion(s *world.State, in obj) (obj, error) {
+	if name := str(in, "name"); name != "" && name != s.Region {
+		return nil, fmt.Errorf("InvalidParameterValue: the sandbox's account is in %s only, not in %s", s.Region,
+			name)
+	}
+	return obj{
+		"id":          s.Region,
+		"name":        s.Region,
+		"description": "Sandbox",
+		"endpoint":    "ec2." + s.Region + "." + dnsSuffix(s.Partition),
+	}, nil
+}
+
+func getCallerIdentity(s *world.State, _ obj) (obj, error) {
+	return obj{"id": s.Account, "accountId": s.Account, "arn": callerARN(s), "userId": "AROASANDBOX:session"},
+		nil
+}
+
+func getAvailabilityZones(s *world.State, in obj) (obj, error) {
+	names, ids := []string{}, []string{}
+	for _, z := range s.Zones() {
+		fits, err := matches(in, func(name string) ([]string, bool) {
+			switch name {
+			case "zone-name":
+				return []string{z.Name}, true
+			case "zone-id":
+				return []string{z.ID}, true
+			case "opt-in-status":
+				return []string{"opt-in-not-required"}, true
+			case "zone-type":
+				return []string{"availability-zone"}, true
+			case "region-name", "group-name":
+				return []string{s.Region}, true
+			case "state":
+				return []string{"available"}, true
+			}
+			return nil, false
+		})
+		if err != nil {
+			return nil, err
+		}
+		state := str(in, "state")
+		excluded := slices.Contains(texts(list(in, "excludeNames")), z.Name) ||
+			slices.Contains(texts(list(in, "excludeZoneIds")), z.ID)
+		if fits && !excluded && (state == "" || state == "available") {
+			names, ids = append(names, z.Name), append(ids, z.ID)
+		}
+	}
+	return obj{"id": s.Region, "names": names, "zoneIds": ids, "groupNames": []string{s.Region}}, nil
+}
+
+func getServiceQuota(s *world.State, in obj) (obj, error) {
+	for code, q := range world.QuotaNames {
+		if q.Service != str(in, "serviceCode") || code != str(in, "quotaCode") &&
+			q.Name != str(in, "quotaName") {
+			continue
 		}
 		return obj{
-			"id":               s.Partition,
-			"partition":        s.Partition,
-			"dnsSuffix":        dnsSuffix(s.Partition),
-			"reverseDnsPrefix": reverse,
+			"id": fmt.Sprintf("arn:%s:servicequotas:%s:%s:%s/%s", s.Partition, s.Region, s.Account,
+				q.Service, code),
+			"arn": fmt.Sprintf("arn:%s:servicequotas:%s:%s:%s/%s", s.Partition, s.Region, s.Account,
+				q.Service, code),
+			"quotaCode":    code,
+			"quotaName":    q.Name,
+			"serviceName":  q.ServiceName,
+			"value":        s.Quotas[code],
+			"defaultValue": world.DefaultQuotas[code],
+			"adjustable":   true,
+			"globalQuota":  false,
+			"usageMetrics": []any{},
 		}, nil
-	}}
-	answers["aws:index/getRegion:getRegion"] = answer{"", func(s *world.State, in obj) (obj, error) {
-		if name := str(in, "name"); name != "" && name != s.Region {
-			return nil, fmt.Errorf("InvalidParameterValue: the sandbox's account is in %s only, not in %s", s.Region,
-				name)
-		}
-		return obj{
-			"id":          s.Region,
-			"name":        s.Region,
-			"description": "Sandbox",
-			"endpoint":    "ec2." + s.Region + "." + dnsSuffix(s.Partition),
-		}, nil
-	}}
-	answers["aws:index/getCallerIdentity:getCallerIdentity"] = answer{"sts:GetCallerIdentity",
-		func(s *world.State, _ obj) (obj, error) {
-			return obj{"id": s.Account, "accountId": s.Account, "arn": callerARN(s), "userId": "AROASANDBOX:session"},
-				nil
-		}}
-	answers["aws:index/getAvailabilityZones:getAvailabilityZones"] = answer{"ec2:DescribeAvailabilityZones",
-		func(s *world.State, in obj) (obj, error) {
-			names, ids := []string{}, []string{}
-			for _, z := range s.Zones() {
-				fits, err := matches(in, func(name string) ([]string, bool) {
-					switch name {
-					case "zone-name":
-						return []string{z.Name}, true
-					case "zone-id":
-						return []string{z.ID}, true
-					case "opt-in-status":
-						return []string{"opt-in-not-required"}, true
-					case "zone-type":
-						return []string{"availability-zone"}, true
-					case "region-name", "group-name":
-						return []string{s.Region}, true
-					case "state":
-						return []string{"available"}, true
-					}
-					return nil, false
-				})
-				if err != nil {
-					return nil, err
-				}
-				state := str(in, "state")
-				excluded := slices.Contains(texts(list(in, "excludeNames")), z.Name) ||
-					slices.Contains(texts(list(in, "excludeZoneIds")), z.ID)
-				if fits && !excluded && (state == "" || state == "available") {
-					names, ids = append(names, z.Name), append(ids, z.ID)
-				}
-			}
-			return obj{"id": s.Region, "names": names, "zoneIds": ids, "groupNames": []string{s.Region}}, nil
-		}}
-	answers["aws:servicequotas/getServiceQuota:getServiceQuota"] = answer{"servicequotas:GetServiceQuota",
-		func(s *world.State, in obj) (obj, error) {
-			for code, q := range world.QuotaNames {
-				if q.Service != str(in, "serviceCode") || code != str(in, "quotaCode") &&
-					q.Name != str(in, "quotaName") {
-					continue
-				}
-				return obj{
-					"id": fmt.Sprintf("arn:%s:servicequotas:%s:%s:%s/%s", s.Partition, s.Region, s.Account,
-						q.Service, code),
-					"arn": fmt.Sprintf("arn:%s:servicequotas:%s:%s:%s/%s", s.Partition, s.Region, s.Account,
-						q.Service, code),
-					"quotaCode":    code,
-					"quotaName":    q.Name,
-					"serviceName":  q.ServiceName,
-					"value":        s.Quotas[code],
-					"defaultValue": world.DefaultQuotas[code],
-					"adjustable":   true,
-					"globalQuota":  false,
-					"usageMetrics": []any{},
-				}, nil
-			}
-			return nil, fmt.Errorf("NoSuchResourceException: quota %s%s of service %s (if AWS has it, add it to "+
-				"sandbox/world/quotas.go)",
-				str(in, "quotaCode"), str(in, "quotaName"), str(in, "serviceCode"))
-		}}
-	answers["aws:ssm/getParameter:getParameter"] = answer{"ssm:GetParameter", getParameter}
-	answers["aws:sqs/getQueue:getQueue"] = answer{"sqs:GetQueueUrl", func(s *world.State, in obj) (obj, error) {
-		r := queueNamed(s, str(in, "name"))
-		if r == nil {
-			return nil, fmt.Errorf("AWS.SimpleQueueService.NonExistentQueue: The specified queue does not exist.")
-		}
-		return obj{"id": r.ID, "url": r.ID, "arn": r.Outputs["arn"], "tags": tagsOrEmpty(r.Outputs)}, nil
-	}}
+	}
+	return nil, fmt.Errorf("NoSuchResourceException: quota %s%s of service %s (if AWS has it, add it to "+
+		"sandbox/world/quotas.go)",
+		str(in, "quotaCode"), str(in, "quotaName"), str(in, "serviceCode"))
+}
+
+func getQueue(s *world.State, in obj) (obj, error) {
+	r := queueNamed(s, str(in, "name"))
+	if r == nil {
+		return nil, fmt.Errorf("AWS.SimpleQueueService.NonExistentQueue: The specified queue does not exist.")
+	}
+	return obj{"id": r.ID, "url": r.ID, "arn": r.Outputs["arn"], "tags": tagsOrEmpty(r.Outputs)}, nil
 }

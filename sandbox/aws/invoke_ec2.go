@@ -9,139 +9,135 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-func init() {
-	answers["aws:ec2/getInstanceType:getInstanceType"] = answer{"ec2:DescribeInstanceTypes",
-		func(s *world.State, in obj) (obj, error) {
-			name := str(in, "instanceType")
-			t, known := world.Types[name]
-			if !known {
-				return nil, fmt.Errorf("InvalidInstanceType: The following supplied instance types do not exist: "+
-					"[%s] (if AWS has it, add it to sandbox/world/types.go)",
-					name)
+func getInstanceType(s *world.State, in obj) (obj, error) {
+	name := str(in, "instanceType")
+	t, known := world.Types[name]
+	if !known {
+		return nil, fmt.Errorf("InvalidInstanceType: The following supplied instance types do not exist: "+
+			"[%s] (if AWS has it, add it to sandbox/world/types.go)",
+			name)
+	}
+	return describeType(name, t), nil
+}
+
+func getInstanceTypes(s *world.State, in obj) (obj, error) {
+	var found []string
+	for name, t := range world.Types {
+		fits, err := matches(in, func(filter string) ([]string, bool) {
+			switch filter {
+			case "instance-type":
+				return []string{name}, true
+			case "processor-info.supported-architecture":
+				return []string{t.Arch}, true
+			case "current-generation", "supported-usage-class":
+				return []string{"true", "on-demand", "spot"}, true
+			case "vcpu-info.default-vcpus":
+				return []string{fmt.Sprint(t.VCPUs)}, true
+			case "memory-info.size-in-mib":
+				return []string{fmt.Sprint(t.MemoryMiB)}, true
 			}
-			return describeType(name, t), nil
-		}}
-	answers["aws:ec2/getInstanceTypes:getInstanceTypes"] = answer{"ec2:DescribeInstanceTypes",
-		func(s *world.State, in obj) (obj, error) {
-			var found []string
-			for name, t := range world.Types {
-				fits, err := matches(in, func(filter string) ([]string, bool) {
-					switch filter {
-					case "instance-type":
-						return []string{name}, true
-					case "processor-info.supported-architecture":
-						return []string{t.Arch}, true
-					case "current-generation", "supported-usage-class":
-						return []string{"true", "on-demand", "spot"}, true
-					case "vcpu-info.default-vcpus":
-						return []string{fmt.Sprint(t.VCPUs)}, true
-					case "memory-info.size-in-mib":
-						return []string{fmt.Sprint(t.MemoryMiB)}, true
-					}
-					return nil, false
-				})
-				if err != nil {
-					return nil, err
-				}
-				if fits && slices.ContainsFunc(s.Zones(), func(z world.Zone) bool { return s.Offered(name, z.Name) }) {
-					found = append(found, name)
-				}
-			}
-			slices.Sort(found)
-			return obj{"id": s.Region, "instanceTypes": found}, nil
-		}}
-	answers["aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings"] = answer{"ec2:DescribeInstanceTypeOfferings",
-		getOfferings}
-	answers["aws:ec2/getInstances:getInstances"] = answer{"ec2:DescribeInstances", getInstances}
-	answers["aws:ec2/getInstance:getInstance"] = answer{"ec2:DescribeInstances", getInstance}
-	answers["aws:ec2/getSubnet:getSubnet"] = answer{"ec2:DescribeSubnets", func(s *world.State, in obj) (obj, error) {
-		found, err := subnets(s, in)
+			return nil, false
+		})
 		if err != nil {
 			return nil, err
 		}
-		if len(found) != 1 {
-			return nil, fmt.Errorf("%s", noOne("EC2 Subnet", len(found)))
+		if fits && slices.ContainsFunc(s.Zones(), func(z world.Zone) bool { return s.Offered(name, z.Name) }) {
+			found = append(found, name)
 		}
-		r := found[0]
-		out := clone(r.Outputs)
-		out["id"], out["tags"], out["state"], out["defaultForAz"] = r.ID, out["tagsAll"], "available", false
-		out["availableIpAddressCount"] = s.FreeAddresses(r.ID)
-		delete(out, "tagsAll")
-		return out, nil
-	}}
-	answers["aws:ec2/getSubnets:getSubnets"] = answer{"ec2:DescribeSubnets", func(s *world.State, in obj) (obj, error) {
-		found, err := subnets(s, in)
-		ids := []string{}
-		for _, r := range found {
-			ids = append(ids, r.ID)
+	}
+	slices.Sort(found)
+	return obj{"id": s.Region, "instanceTypes": found}, nil
+}
+
+func getSubnet(s *world.State, in obj) (obj, error) {
+	found, err := subnets(s, in)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("%s", noOne("EC2 Subnet", len(found)))
+	}
+	r := found[0]
+	out := clone(r.Outputs)
+	out["id"], out["tags"], out["state"], out["defaultForAz"] = r.ID, out["tagsAll"], "available", false
+	out["availableIpAddressCount"] = s.FreeAddresses(r.ID)
+	delete(out, "tagsAll")
+	return out, nil
+}
+
+func getSubnets(s *world.State, in obj) (obj, error) {
+	found, err := subnets(s, in)
+	ids := []string{}
+	for _, r := range found {
+		ids = append(ids, r.ID)
+	}
+	return obj{"id": s.Region, "ids": ids}, err
+}
+
+func getVpc(s *world.State, in obj) (obj, error) {
+	var found []*world.Resource
+	for _, r := range s.OfType(tVpc) {
+		if id := str(in, "id"); (id == "" || id == r.ID) && hasTags(stringMap(r.Outputs["tagsAll"]), in["tags"]) &&
+			(!has(in, "cidrBlock") || in["cidrBlock"] == r.Outputs["cidrBlock"]) {
+			found = append(found, r)
 		}
-		return obj{"id": s.Region, "ids": ids}, err
-	}}
-	answers["aws:ec2/getVpc:getVpc"] = answer{"ec2:DescribeVpcs", func(s *world.State, in obj) (obj, error) {
-		var found []*world.Resource
-		for _, r := range s.OfType(tVpc) {
-			if id := str(in, "id"); (id == "" || id == r.ID) && hasTags(stringMap(r.Outputs["tagsAll"]), in["tags"]) &&
-				(!has(in, "cidrBlock") || in["cidrBlock"] == r.Outputs["cidrBlock"]) {
-				found = append(found, r)
-			}
-		}
-		if len(found) != 1 {
-			return nil, fmt.Errorf("%s", noOne("EC2 VPC", len(found)))
-		}
-		out := clone(found[0].Outputs)
-		out["id"], out["tags"], out["state"], out["default"] = found[0].ID, out["tagsAll"], "available", false
-		delete(out, "tagsAll")
-		return out, nil
-	}}
-	answers["aws:ec2/getLaunchTemplate:getLaunchTemplate"] = answer{"ec2:DescribeLaunchTemplates",
-		func(s *world.State, in obj) (obj, error) {
-			for _, r := range s.OfType(tLaunchTemplate) {
-				if r.ID == str(in, "id") || r.Outputs["name"] == in["name"] && has(in, "name") {
-					out := clone(r.Outputs)
-					out["id"], out["tags"] = r.ID, tagsOrEmpty(r.Outputs)
-					delete(out, "tagsAll")
-					for k, answered := range templateLists {
-						if v, given := out[k]; given {
-							delete(out, k)
-							out[answered] = []any{v}
-						}
-					}
-					return out, nil
+	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("%s", noOne("EC2 VPC", len(found)))
+	}
+	out := clone(found[0].Outputs)
+	out["id"], out["tags"], out["state"], out["default"] = found[0].ID, out["tagsAll"], "available", false
+	delete(out, "tagsAll")
+	return out, nil
+}
+
+func getLaunchTemplate(s *world.State, in obj) (obj, error) {
+	for _, r := range s.OfType(tLaunchTemplate) {
+		if r.ID == str(in, "id") || r.Outputs["name"] == in["name"] && has(in, "name") {
+			out := clone(r.Outputs)
+			out["id"], out["tags"] = r.ID, tagsOrEmpty(r.Outputs)
+			delete(out, "tagsAll")
+			for k, answered := range templateLists {
+				if v, given := out[k]; given {
+					delete(out, k)
+					out[answered] = []any{v}
 				}
 			}
-			return nil, fmt.Errorf("InvalidLaunchTemplateId.NotFound: reading EC2 Launch Template: couldn't find " +
-				"resource")
-		}}
-	answers["aws:autoscaling/getGroup:getGroup"] = answer{"autoscaling:DescribeAutoScalingGroups",
-		func(s *world.State, in obj) (obj, error) {
-			g := s.Groups[str(in, "name")]
-			if g == nil {
-				return nil, fmt.Errorf("ValidationError: reading Auto Scaling Group (%s): couldn't find resource",
-					str(in, "name"))
-			}
-			tags, zones := []any{}, []string{}
-			for _, k := range sorted(plain(g.Tags).(obj)) {
-				tags = append(tags, obj{"key": k, "value": g.Tags[k], "propagateAtLaunch": true})
-			}
-			for _, subnet := range g.Subnets {
-				zones = append(zones, str(s.Get(tSubnet, subnet).Outputs, "availabilityZone"))
-			}
-			return obj{
-				"id": g.Name,
-				"arn": fmt.Sprintf(
-					"arn:%s:autoscaling:%s:%s:autoScalingGroup:sandbox:autoScalingGroupName/%s", s.Partition, s.Region,
-					s.Account, g.Name),
-				"minSize":             g.Min,
-				"maxSize":             g.Max,
-				"desiredCapacity":     g.Desired,
-				"tags":                tags,
-				"availabilityZones":   zones,
-				"vpcZoneIdentifier":   strings.Join(g.Subnets, ","),
-				"status":              "",
-				"desiredCapacityType": "",
-				"healthCheckType":     "EC2",
-			}, nil
-		}}
+			return out, nil
+		}
+	}
+	return nil, fmt.Errorf("InvalidLaunchTemplateId.NotFound: reading EC2 Launch Template: couldn't find " +
+		"resource")
+}
+
+func getAutoScalingGroup(s *world.State, in obj) (obj, error) {
+	g := s.Groups[str(in, "name")]
+	if g == nil {
+		return nil, fmt.Errorf("ValidationError: reading Auto Scaling Group (%s): couldn't find resource",
+			str(in, "name"))
+	}
+	tags, zones := []any{}, []string{}
+	for _, k := range sorted(plain(g.Tags).(obj)) {
+		tags = append(tags, obj{"key": k, "value": g.Tags[k], "propagateAtLaunch": true})
+	}
+	for _, subnet := range g.Subnets {
+		zones = append(zones, str(s.Get(tSubnet, subnet).Outputs, "availabilityZone"))
+	}
+	return obj{
+		"id": g.Name,
+		"arn": fmt.Sprintf(
+			"arn:%s:autoscaling:%s:%s:autoScalingGroup:sandbox:autoScalingGroupName/%s", s.Partition, s.Region,
+			s.Account, g.Name),
+		"minSize":             g.Min,
+		"maxSize":             g.Max,
+		"desiredCapacity":     g.Desired,
+		"tags":                tags,
+		"availabilityZones":   zones,
+		"vpcZoneIdentifier":   strings.Join(g.Subnets, ","),
+		"status":              "",
+		"desiredCapacityType": "",
+		"healthCheckType":     "EC2",
+	}, nil
 }
 
 // templateLists are the single blocks of a launch template that the data source gives back as lists, with the name it
@@ -220,7 +216,7 @@ func getOfferings(s *world.State, in obj) (obj, error) {
 	if by == "" {
 		by = "region"
 	}
-	if !member("region availability-zone availability-zone-id", by) {
+	if !slices.Contains([]string{"region", "availability-zone", "availability-zone-id"}, by) {
 		return nil, fmt.Errorf("InvalidParameterValue: expected locationType to be one of [region availability-zone "+
 			"availability-zone-id], got %s",
 			by)
@@ -331,8 +327,7 @@ func getInstances(s *world.State, in obj) (obj, error) {
 func getInstance(s *world.State, in obj) (obj, error) {
 	var found []*world.Instance
 	for _, i := range s.SortedInstances(func(i *world.Instance) bool {
-		return i.Running() &&
-			hasTags(i.Tags, in["instanceTags"])
+		return i.Running() && hasTags(i.Tags, in["instanceTags"])
 	}) {
 		fits, err := matches(in, instanceFields(s, i))
 		if err != nil {
@@ -386,7 +381,7 @@ func subnets(s *world.State, in obj) (found []*world.Resource, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, k := range words("vpcId cidrBlock availabilityZone availabilityZoneId") {
+		for _, k := range []string{"vpcId", "cidrBlock", "availabilityZone", "availabilityZoneId"} {
 			fits = fits && (!has(in, k) || in[k] == r.Outputs[k])
 		}
 		if id := str(in, "id"); fits && (id == "" || id == r.ID) && hasTags(tags, in["tags"]) {

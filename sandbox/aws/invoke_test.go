@@ -142,11 +142,9 @@ func TestOfferings(t *testing.T) {
 	wantError(t, err, "one of")
 }
 
-func TestInstancesAreFoundByTagStateZoneAndLifecycle(t *testing.T) {
-	a := newAccount(t)
-	n := a.network()
-	world.Now = func() time.Time { return time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC) }
-	t.Cleanup(func() { world.Now = func() time.Time { return time.Now().UTC() } })
+// twoPools are two nodes of a spot pool in one zone, and one that runs and one that ended of a pool in another.
+func twoPools(a *account, n network) {
+	a.t.Helper()
 	a.act(func(s *world.State) error {
 		s.LinkRole(world.SpotRole)
 		for _, p := range []world.NodePool{
@@ -175,6 +173,13 @@ func TestInstancesAreFoundByTagStateZoneAndLifecycle(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+func TestInstancesAreFoundByTagStateZoneAndLifecycle(t *testing.T) {
+	world.Now = func() time.Time { return time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC) }
+	t.Cleanup(func() { world.Now = func() time.Time { return time.Now().UTC() } })
+	a := newAccount(t)
+	twoPools(a, a.network())
 	ids := func(in obj) int { return len(list(a.asks("aws:ec2/getInstances:getInstances", in), "ids")) }
 	filter := func(name string, values ...string) obj {
 		return obj{"filters": []obj{{"name": name, "values": values}}}

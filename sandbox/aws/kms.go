@@ -11,103 +11,121 @@ import (
 
 const tKey = "aws:kms/key:Key"
 
-func init() {
-	register(tKey, row{
-		create: "kms:CreateKey",
-		read:   "kms:DescribeKey kms:GetKeyPolicy",
-		update: "kms:PutKeyPolicy kms:UpdateKeyDescription",
-		delete: "kms:ScheduleKeyDeletion",
-		inputs: "bypassPolicyLockoutSafetyCheck customerMasterKeySpec deletionWindowInDays description " +
-			"enableKeyRotation isEnabled keyUsage multiRegion policy rotationPeriodInDays",
-		replaces: "customerMasterKeySpec keyUsage multiRegion",
-		json:     "policy",
-		tagged:   true,
-		enums:    map[string]string{"keyUsage": "ENCRYPT_DECRYPT SIGN_VERIFY GENERATE_VERIFY_MAC KEY_AGREEMENT"},
-		ranges:   map[string][2]int{"deletionWindowInDays": {7, 30}, "rotationPeriodInDays": {90, 2560}},
-		defaults: obj{
-			"enableKeyRotation":              false,
-			"isEnabled":                      true,
-			"keyUsage":                       "ENCRYPT_DECRYPT",
-			"customerMasterKeySpec":          "SYMMETRIC_DEFAULT",
-			"multiRegion":                    false,
-			"bypassPolicyLockoutSafetyCheck": false,
-			"description":                    "",
-		},
-		id:       "{uuid}",
-		arn:      "arn:{partition}:kms:{region}:{account}:key/{id}",
-		computed: map[string]string{"keyId": "{id}"},
-		onCreate: func(c *call) error {
-			if !has(c.in, "policy") {
-				c.set("policy",
-					fmt.Sprintf(
-						`{"Version":"2012-10-17","Statement":[{"Sid":"Enable IAM User Permissions","Effect":"Allow","Principal":{"AWS":"arn:%s:iam::%s:root"},"Action":"kms:*","Resource":"*"}]}`, c.s.Partition, c.s.Account))
-			}
-			return checkKeyPolicy(c)
-		},
-		onUpdate: func(c *call) error {
-			if !has(c.in, "policy") {
-				c.set("policy", c.res.Outputs["policy"])
-			}
-			return checkKeyPolicy(c)
-		},
-	})
-	register("aws:kms/alias:Alias", row{
-		create:   "kms:CreateAlias",
-		read:     "kms:ListAliases",
-		update:   "kms:UpdateAlias",
-		delete:   "kms:DeleteAlias",
-		inputs:   "name namePrefix targetKeyId",
-		required: "targetKeyId",
-		replaces: "name namePrefix",
-		name: naming{
-			property: "name",
-			prefix:   "namePrefix",
-			auto:     true,
-			begin:    "alias/",
-			min:      7,
-			max:      256,
-			pattern:  regexp.MustCompile(`^alias/[a-zA-Z0-9/_-]+$`),
-			says:     "must begin with alias/ and hold letters, digits and /_-",
-		},
-		id: "{name}",
-		exists: "AlreadyExistsException: An alias with the name arn:{partition}:kms:{region}:{account}:{name} " +
-			"already exists",
-		arn: "arn:{partition}:kms:{region}:{account}:{name}",
-		refs: []ref{
-			{
-				path:   "targetKeyId",
-				typ:    tKey,
-				onGone: cascades,
-			}, {path: "targetKeyId", typ: tKey, by: "arn", onGone: cascades},
-		},
-		check: func(in obj, fail func(string, string)) {
-			if strings.HasPrefix(str(in, "name"), "alias/aws/") {
-				fail("name", "the name must not begin with alias/aws/, which is reserved for AWS managed keys")
-			}
-		},
-		onCreate: aliasTarget,
-		onUpdate: aliasTarget,
-	})
-	register("aws:kms/keyPolicy:KeyPolicy", row{
-		create:   "kms:PutKeyPolicy",
-		read:     "kms:GetKeyPolicy",
-		update:   "kms:PutKeyPolicy",
-		delete:   "kms:PutKeyPolicy",
-		inputs:   "bypassPolicyLockoutSafetyCheck keyId policy",
-		required: "keyId policy",
-		replaces: "keyId",
-		json:     "policy",
-		id:       "{keyId}",
-		upsert:   true,
-		refs: []ref{{
-			path:   "keyId",
+var keyRow = row{
+	typ:    tKey,
+	create: []string{"kms:CreateKey"},
+	read:   []string{"kms:DescribeKey", "kms:GetKeyPolicy"},
+	update: []string{"kms:PutKeyPolicy", "kms:UpdateKeyDescription"},
+	delete: []string{"kms:ScheduleKeyDeletion"},
+	inputs: []string{
+		"bypassPolicyLockoutSafetyCheck", "customerMasterKeySpec", "deletionWindowInDays", "description",
+		"enableKeyRotation", "isEnabled", "keyUsage", "multiRegion", "policy", "rotationPeriodInDays",
+	},
+	replaces: []string{"customerMasterKeySpec", "keyUsage", "multiRegion"},
+	json:     []string{"policy"},
+	tagged:   true,
+	enums: map[string][]string{
+		"keyUsage": {"ENCRYPT_DECRYPT", "SIGN_VERIFY", "GENERATE_VERIFY_MAC", "KEY_AGREEMENT"},
+	},
+	ranges: map[string]span{
+		"deletionWindowInDays": {7, 30},
+		"rotationPeriodInDays": {90, 2560},
+	},
+	defaults: obj{
+		"enableKeyRotation":              false,
+		"isEnabled":                      true,
+		"keyUsage":                       "ENCRYPT_DECRYPT",
+		"customerMasterKeySpec":          "SYMMETRIC_DEFAULT",
+		"multiRegion":                    false,
+		"bypassPolicyLockoutSafetyCheck": false,
+		"description":                    "",
+	},
+	id:       "{uuid}",
+	arn:      "arn:{partition}:kms:{region}:{account}:key/{id}",
+	computed: map[string]string{"keyId": "{id}"},
+	onCreate: createKey,
+	onUpdate: updateKey,
+}
+
+// defaultKeyPolicy is what KMS writes where none is given: the account decides by its own policies.
+const defaultKeyPolicy = `{"Version":"2012-10-17","Statement":[{"Sid":"Enable IAM User Permissions","Effect":"Allow",` +
+	`"Principal":{"AWS":"arn:%s:iam::%s:root"},"Action":"kms:*","Resource":"*"}]}`
+
+func createKey(c *call) error {
+	if !has(c.in, "policy") {
+		c.set("policy", fmt.Sprintf(defaultKeyPolicy, c.s.Partition, c.s.Account))
+	}
+	return checkKeyPolicy(c)
+}
+
+func updateKey(c *call) error {
+	if !has(c.in, "policy") {
+		c.set("policy", c.res.Outputs["policy"])
+	}
+	return checkKeyPolicy(c)
+}
+
+var aliasRow = row{
+	typ:      "aws:kms/alias:Alias",
+	create:   []string{"kms:CreateAlias"},
+	read:     []string{"kms:ListAliases"},
+	update:   []string{"kms:UpdateAlias"},
+	delete:   []string{"kms:DeleteAlias"},
+	inputs:   []string{"name", "namePrefix", "targetKeyId"},
+	required: []string{"targetKeyId"},
+	replaces: []string{"name", "namePrefix"},
+	name: naming{
+		property: "name",
+		prefix:   "namePrefix",
+		auto:     true,
+		begin:    "alias/",
+		min:      7,
+		max:      256,
+		pattern:  regexp.MustCompile(`^alias/[a-zA-Z0-9/_-]+$`),
+		says:     "must begin with alias/ and hold letters, digits and /_-",
+	},
+	id: "{name}",
+	exists: "AlreadyExistsException: An alias with the name arn:{partition}:kms:{region}:{account}:{name} " +
+		"already exists",
+	arn: "arn:{partition}:kms:{region}:{account}:{name}",
+	refs: []ref{
+		{
+			path:   "targetKeyId",
 			typ:    tKey,
-			gone:   "NotFoundException: Key '{value}' does not exist",
 			onGone: cascades,
-		}},
-		onCreate: putKeyPolicy,
-		onUpdate: putKeyPolicy,
-	})
+		}, {path: "targetKeyId", typ: tKey, by: "arn", onGone: cascades},
+	},
+	check:    checkAlias,
+	onCreate: aliasTarget,
+	onUpdate: aliasTarget,
+}
+
+func checkAlias(in obj, fail func(string, string)) {
+	if strings.HasPrefix(str(in, "name"), "alias/aws/") {
+		fail("name", "the name must not begin with alias/aws/, which is reserved for AWS managed keys")
+	}
+}
+
+var keyPolicyRow = row{
+	typ:      "aws:kms/keyPolicy:KeyPolicy",
+	create:   []string{"kms:PutKeyPolicy"},
+	read:     []string{"kms:GetKeyPolicy"},
+	update:   []string{"kms:PutKeyPolicy"},
+	delete:   []string{"kms:PutKeyPolicy"},
+	inputs:   []string{"bypassPolicyLockoutSafetyCheck", "keyId", "policy"},
+	required: []string{"keyId", "policy"},
+	replaces: []string{"keyId"},
+	json:     []string{"policy"},
+	id:       "{keyId}",
+	upsert:   true,
+	refs: []ref{{
+		path:   "keyId",
+		typ:    tKey,
+		gone:   "NotFoundException: Key '{value}' does not exist",
+		onGone: cascades,
+	}},
+	onCreate: putKeyPolicy,
+	onUpdate: putKeyPolicy,
 }
 
 func aliasTarget(c *call) error {
@@ -141,8 +159,7 @@ func checkKeyPolicy(c *call) error {
 		return st.effect == "Allow" && len(st.condition) == 0 &&
 			slices.ContainsFunc(st.principals["AWS"], func(p string) bool { return slices.Contains(admins, p) }) &&
 			slices.ContainsFunc(st.actions, func(a string) bool {
-				return member("kms:* * kms:Put* kms:PutKeyPolicy",
-					a)
+				return slices.Contains([]string{"kms:*", "*", "kms:Put*", "kms:PutKeyPolicy"}, a)
 			})
 	})
 	if !safe {

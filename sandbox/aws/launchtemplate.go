@@ -7,107 +7,122 @@ import (
 	"strconv"
 )
 
-func init() {
-	register(tLaunchTemplate, row{
-		create: "ec2:CreateLaunchTemplate",
-		read:   "ec2:DescribeLaunchTemplates ec2:DescribeLaunchTemplateVersions",
-		update: "ec2:CreateLaunchTemplateVersion",
-		delete: "ec2:DeleteLaunchTemplate",
-		inputs: "blockDeviceMappings capacityReservationSpecification cpuOptions creditSpecification defaultVersion " +
-			"description disableApiStop disableApiTermination ebsOptimized enclaveOptions hibernationOptions " +
-			"iamInstanceProfile imageId instanceInitiatedShutdownBehavior instanceMarketOptions instanceRequirements " +
-			"instanceType keyName licenseSpecifications maintenanceOptions metadataOptions monitoring name namePrefix " +
-			"networkInterfaces placement privateDnsNameOptions securityGroupNames tagSpecifications " +
-			"updateDefaultVersion userData vpcSecurityGroupIds",
-		replaces: "name namePrefix",
-		lists:    "blockDeviceMappings tagSpecifications networkInterfaces",
-		name: naming{
-			property: "name",
-			prefix:   "namePrefix",
-			auto:     true,
-			min:      3,
-			max:      125,
-			pattern:  regexp.MustCompile(`^[a-zA-Z0-9().\-/_]+$`),
-			says:     "letters, digits and ().-/_",
+var launchTemplateRow = row{
+	typ:    tLaunchTemplate,
+	create: []string{"ec2:CreateLaunchTemplate"},
+	read:   []string{"ec2:DescribeLaunchTemplates", "ec2:DescribeLaunchTemplateVersions"},
+	update: []string{"ec2:CreateLaunchTemplateVersion"},
+	delete: []string{"ec2:DeleteLaunchTemplate"},
+	inputs: []string{
+		"blockDeviceMappings", "capacityReservationSpecification", "cpuOptions", "creditSpecification",
+		"defaultVersion", "description", "disableApiStop", "disableApiTermination", "ebsOptimized", "enclaveOptions",
+		"hibernationOptions", "iamInstanceProfile", "imageId", "instanceInitiatedShutdownBehavior",
+		"instanceMarketOptions", "instanceRequirements", "instanceType", "keyName", "licenseSpecifications",
+		"maintenanceOptions", "metadataOptions", "monitoring", "name", "namePrefix", "networkInterfaces",
+		"placement", "privateDnsNameOptions", "securityGroupNames", "tagSpecifications", "updateDefaultVersion",
+		"userData", "vpcSecurityGroupIds",
+	},
+	replaces: []string{"name", "namePrefix"},
+	lists:    []string{"blockDeviceMappings", "tagSpecifications", "networkInterfaces"},
+	name: naming{
+		property: "name",
+		prefix:   "namePrefix",
+		auto:     true,
+		min:      3,
+		max:      125,
+		pattern:  regexp.MustCompile(`^[a-zA-Z0-9().\-/_]+$`),
+		says:     "letters, digits and ().-/_",
+	},
+	enums: map[string][]string{
+		"metadataOptions.httpEndpoint":         {"enabled", "disabled"},
+		"metadataOptions.httpTokens":           {"optional", "required"},
+		"metadataOptions.instanceMetadataTags": {"enabled", "disabled"},
+		"metadataOptions.httpProtocolIpv6":     {"enabled", "disabled"},
+		"blockDeviceMappings.ebs.volumeType":   {"standard", "io1", "io2", "gp2", "gp3", "sc1", "st1"},
+		"instanceMarketOptions.marketType":     {"spot", "capacity-block"},
+		"tagSpecifications.resourceType": {
+			"instance", "volume", "network-interface", "spot-instances-request", "elastic-gpu",
 		},
-		enums: map[string]string{
-			"metadataOptions.httpEndpoint":         "enabled disabled",
-			"metadataOptions.httpTokens":           "optional required",
-			"metadataOptions.instanceMetadataTags": "enabled disabled",
-			"metadataOptions.httpProtocolIpv6":     "enabled disabled",
-			"blockDeviceMappings.ebs.volumeType":   "standard io1 io2 gp2 gp3 sc1 st1",
-			"instanceMarketOptions.marketType":     "spot capacity-block",
-			"tagSpecifications.resourceType": "instance volume network-interface spot-instances-request " +
-				"elastic-gpu",
-			"instanceInitiatedShutdownBehavior": "stop terminate",
-		},
-		ranges: map[string][2]int{
-			"metadataOptions.httpPutResponseHopLimit": {1, 64}, "blockDeviceMappings.ebs.volumeSize": {1, 65536},
-			"blockDeviceMappings.ebs.throughput": {125, 2000}, "blockDeviceMappings.ebs.iops": {100, 256000},
-		},
-		refs: []ref{
-			{path: "vpcSecurityGroupIds", typ: tSecurityGroup, gone: groupGone, onGone: dangles},
-			{path: "networkInterfaces.securityGroups", typ: tSecurityGroup, gone: groupGone, onGone: dangles},
-		},
-		id:      "lt-{hex}",
-		arn:     "arn:{partition}:ec2:{region}:{account}:launch-template/{id}",
-		tagged:  true,
-		changes: "latestVersion",
-		check:   checkLaunchTemplate,
-		onCreate: func(c *call) error {
-			if c.s.Find(tLaunchTemplate, "name", c.out["name"]) != nil {
-				return fmt.Errorf("InvalidLaunchTemplateName.AlreadyExistsException: Launch template name already in " +
-					"use.")
-			}
-			c.set("latestVersion", 1)
-			c.set("defaultVersion", 1)
-			c.res.Versions = append(c.res.Versions, c.in)
-			return nil
-		},
-		onUpdate: func(c *call) error {
-			before, after := clone(c.old), clone(c.in)
-			for _, k := range words("tags updateDefaultVersion defaultVersion " + defaultsKey) {
-				delete(before, k)
-				delete(after, k)
-			}
-			if !same(before, after) {
-				c.res.Versions = append(c.res.Versions, c.in)
-			}
-			c.set("latestVersion", len(c.res.Versions))
-			if truth(c.in, "updateDefaultVersion") {
-				c.set("defaultVersion", len(c.res.Versions))
-			}
-			return nil
-		},
-	})
-	register("aws:ec2/tag:Tag", row{
-		create:   "ec2:CreateTags",
-		read:     "ec2:DescribeTags",
-		update:   "ec2:CreateTags",
-		delete:   "ec2:DeleteTags",
-		inputs:   "key resourceId value",
-		required: "key resourceId value",
-		replaces: "key resourceId",
-		id:       "{resourceId},{key}",
-		upsert:   true,
-		refs: []ref{
-			{path: "resourceId", typ: tSubnet, onGone: cascades}, {path: "resourceId", typ: tVpc, onGone: cascades},
-			{path: "resourceId", typ: tSecurityGroup, onGone: cascades},
-		},
-		check: func(in obj, fail func(string, string)) {
-			if key := str(in, "key"); key != "" {
-				verifyTags("key", obj{key: in["value"]}, fail)
-			}
-		},
-		onCreate: func(c *call) error {
-			if len(c.res.Refs) == 0 {
-				return fmt.Errorf("InvalidID: The ID '%s' is not valid", str(c.in, "resourceId"))
-			}
-			return tagOther(c, c.in["value"])
-		},
-		onUpdate: func(c *call) error { return tagOther(c, c.in["value"]) },
-		onDelete: func(c *call) error { return tagOther(c, nil) },
-	})
+		"instanceInitiatedShutdownBehavior": {"stop", "terminate"},
+	},
+	ranges: map[string]span{
+		"metadataOptions.httpPutResponseHopLimit": {1, 64},
+		"blockDeviceMappings.ebs.volumeSize":      {1, 65536},
+		"blockDeviceMappings.ebs.throughput":      {125, 2000},
+		"blockDeviceMappings.ebs.iops":            {100, 256000},
+	},
+	refs: []ref{
+		{path: "vpcSecurityGroupIds", typ: tSecurityGroup, gone: groupGone, onGone: dangles},
+		{path: "networkInterfaces.securityGroups", typ: tSecurityGroup, gone: groupGone, onGone: dangles},
+	},
+	id:       "lt-{hex}",
+	arn:      "arn:{partition}:ec2:{region}:{account}:launch-template/{id}",
+	tagged:   true,
+	changes:  []string{"latestVersion"},
+	check:    checkLaunchTemplate,
+	onCreate: createLaunchTemplate,
+	onUpdate: updateLaunchTemplate,
+}
+
+func createLaunchTemplate(c *call) error {
+	if c.s.Find(tLaunchTemplate, "name", c.out["name"]) != nil {
+		return fmt.Errorf("InvalidLaunchTemplateName.AlreadyExistsException: Launch template name already in " +
+			"use.")
+	}
+	c.set("latestVersion", 1)
+	c.set("defaultVersion", 1)
+	c.res.Versions = append(c.res.Versions, c.in)
+	return nil
+}
+
+func updateLaunchTemplate(c *call) error {
+	before, after := clone(c.old), clone(c.in)
+	for _, k := range []string{"tags", "updateDefaultVersion", "defaultVersion", defaultsKey} {
+		delete(before, k)
+		delete(after, k)
+	}
+	if !same(before, after) {
+		c.res.Versions = append(c.res.Versions, c.in)
+	}
+	c.set("latestVersion", len(c.res.Versions))
+	if truth(c.in, "updateDefaultVersion") {
+		c.set("defaultVersion", len(c.res.Versions))
+	}
+	return nil
+}
+
+var tagRow = row{
+	typ:      "aws:ec2/tag:Tag",
+	create:   []string{"ec2:CreateTags"},
+	read:     []string{"ec2:DescribeTags"},
+	update:   []string{"ec2:CreateTags"},
+	delete:   []string{"ec2:DeleteTags"},
+	inputs:   []string{"key", "resourceId", "value"},
+	required: []string{"key", "resourceId", "value"},
+	replaces: []string{"key", "resourceId"},
+	id:       "{resourceId},{key}",
+	upsert:   true,
+	refs: []ref{
+		{path: "resourceId", typ: tSubnet, onGone: cascades}, {path: "resourceId", typ: tVpc, onGone: cascades},
+		{path: "resourceId", typ: tSecurityGroup, onGone: cascades},
+	},
+	check:    checkTag,
+	onCreate: createTag,
+	onUpdate: func(c *call) error { return tagOther(c, c.in["value"]) },
+	onDelete: func(c *call) error { return tagOther(c, nil) },
+}
+
+func checkTag(in obj, fail func(string, string)) {
+	if key := str(in, "key"); key != "" {
+		verifyTags("key", obj{key: in["value"]}, fail)
+	}
+}
+
+func createTag(c *call) error {
+	if len(c.res.Refs) == 0 {
+		return fmt.Errorf("InvalidID: The ID '%s' is not valid", str(c.in, "resourceId"))
+	}
+	return tagOther(c, c.in["value"])
 }
 
 // tagOther sets or removes a tag of the resource that a tag resource names. Its inputs do not change: the tag is not
@@ -154,7 +169,7 @@ func checkLaunchTemplate(in obj, fail func(string, string)) {
 	}
 	for i, v := range list(in, "blockDeviceMappings") {
 		mapping, _ := v.(obj)
-		for _, k := range words("encrypted deleteOnTermination") { // the bridged provider takes these as text
+		for _, k := range []string{"encrypted", "deleteOnTermination"} { // the bridged provider takes these as text
 			if s, isText := one(mapping, "ebs."+k).(string); isText {
 				if _, err := strconv.ParseBool(s); err != nil {
 					fail(fmt.Sprintf("blockDeviceMappings[%d].ebs.%s", i, k),

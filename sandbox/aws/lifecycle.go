@@ -87,17 +87,17 @@ func tagsOrEmpty(in obj) any {
 	return obj{}
 }
 
-// make creates the resource in the world.
-func (c *call) make() error {
-	row, s := c.row, c.s
-	if err := denied(s, row.create); err != nil {
+// create makes the resource in the world.
+func (c *call) create() error {
+	r := c.row
+	if err := denied(c.s, r.create...); err != nil {
 		return err
 	}
-	if err := row.refused(c.in); err != nil {
+	if err := r.refused(c.in); err != nil {
 		return err
 	}
-	if row.plan != nil {
-		if err := row.plan(nil, c.in); err != nil {
+	if r.plan != nil {
+		if err := r.plan(nil, c.in); err != nil {
 			return err
 		}
 	}
@@ -106,66 +106,85 @@ func (c *call) make() error {
 		return err
 	}
 	c.out = outputsOf(c.in)
-	for k, v := range row.defaults {
+	for k, v := range r.defaults {
 		if !has(c.out, k) {
 			c.out[k] = plain(v)
 		}
 	}
-	values := env(s, c.out)
-	if strings.Contains(row.id, "{hex}") {
-		values["hex"] = s.Hex(c.res.URN, 17)
+	values, err := c.identify()
+	if err != nil {
+		return err
 	}
-	if strings.Contains(row.id, "{uuid}") {
-		h := s.Hex(c.res.URN, 32)
+	if err := c.fillIn(values); err != nil {
+		return err
+	}
+	c.res.Refs = refs
+	return c.finish(r.onCreate)
+}
+
+// identify gives the resource its id, and returns the values for templates. The error says that the id is taken.
+func (c *call) identify() (values obj, err error) {
+	r := c.row
+	values = env(c.s, c.out)
+	if strings.Contains(r.id, "{hex}") {
+		values["hex"] = c.s.Hex(c.res.URN, 17)
+	}
+	if strings.Contains(r.id, "{uuid}") {
+		h := c.s.Hex(c.res.URN, 32)
 		values["uuid"] = strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
 	}
-	if row.derive != nil {
-		more, err := row.derive(s, c.in)
+	if r.derive != nil {
+		more, err := r.derive(c.s, c.in)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		values = env(s, values, more)
+		values = env(c.s, values, more)
 	}
-	id, known := fill(row.id, values).(string)
+	id, known := fill(r.id, values).(string)
 	if !known {
-		return fmt.Errorf("the row of %s makes no id of %q", c.res.Type, row.id)
+		return nil, fmt.Errorf("the row of %s makes no id of %q", c.res.Type, r.id)
 	}
 	c.res.ID = id
 	values["id"] = id
-	if s.Resources[c.key()] != nil && !row.upsert {
-		exists, _ := fill(row.exists, values).(string)
+	if c.s.Resources[c.key()] != nil && !r.upsert {
+		exists, _ := fill(r.exists, values).(string)
 		if exists == "" {
 			exists = "AlreadyExists: " + id + " already exists"
 		}
-		return fmt.Errorf("%s", exists)
+		return nil, fmt.Errorf("%s", exists)
 	}
-	if row.tagged {
+	return values, nil
+}
+
+// fillIn sets the outputs that the row computes.
+func (c *call) fillIn(values obj) error {
+	r := c.row
+	if r.tagged {
 		c.out["tagsAll"] = tagsOrEmpty(c.in)
 	}
-	if row.arn != "" {
-		if strings.Contains(row.arn, "{random}") {
-			values["random"] = s.Hex(c.res.URN+"/arn", 17)
+	if r.arn != "" {
+		if strings.Contains(r.arn, "{random}") {
+			values["random"] = c.s.Hex(c.res.URN+"/arn", 17)
 		}
-		values["arn"] = fill(row.arn, values)
+		values["arn"] = fill(r.arn, values)
 		c.out["arn"] = values["arn"]
 	}
-	for _, k := range slices.Sorted(maps.Keys(row.computed)) {
-		if strings.Contains(row.computed[k], "{random}") {
-			values["random"] = s.Hex(c.res.URN+"/"+k, 17)
+	for _, k := range slices.Sorted(maps.Keys(r.computed)) {
+		if strings.Contains(r.computed[k], "{random}") {
+			values["random"] = c.s.Hex(c.res.URN+"/"+k, 17)
 		}
-		c.out[k] = fill(row.computed[k], values)
+		c.out[k] = fill(r.computed[k], values)
 		if isUnknown(c.out[k]) {
-			return fmt.Errorf("the row of %s cannot fill %s from %q", c.res.Type, k, row.computed[k])
+			return fmt.Errorf("the row of %s cannot fill %s from %q", c.res.Type, k, r.computed[k])
 		}
 	}
-	c.res.Refs = refs
-	return c.finish(row.onCreate)
+	return nil
 }
 
 // change updates the resource in the world.
 func (c *call) change() error {
 	row := c.row
-	if err := denied(c.s, row.update); err != nil {
+	if err := denied(c.s, row.update...); err != nil {
 		return err
 	}
 	if err := row.refused(c.in); err != nil {
@@ -216,7 +235,7 @@ func (c *call) finish(hook func(*call) error) error {
 // remove deletes the resource from the world, with what goes along.
 func (c *call) remove() error {
 	row, s := c.row, c.s
-	if err := denied(s, row.delete); err != nil {
+	if err := denied(s, row.delete...); err != nil {
 		return err
 	}
 	var along []string

@@ -29,304 +29,356 @@ var (
 	groupGone  = "InvalidGroup.NotFound: The security group '{value}' does not exist"
 )
 
-func init() {
-	register(tVpc, row{
-		create: "ec2:CreateVpc ec2:CreateTags",
-		read:   "ec2:DescribeVpcs",
-		update: "ec2:ModifyVpcAttribute ec2:CreateTags",
-		delete: "ec2:DeleteVpc",
-		inputs: "assignGeneratedIpv6CidrBlock cidrBlock enableDnsHostnames enableDnsSupport " +
-			"enableNetworkAddressUsageMetrics instanceTenancy",
-		required: "cidrBlock",
-		replaces: "cidrBlock instanceTenancy",
-		enums:    map[string]string{"instanceTenancy": "default dedicated"},
-		id:       "vpc-{hex}",
-		arn:      "arn:{partition}:ec2:{region}:{account}:vpc/{id}",
-		tagged:   true,
-		defaults: obj{
-			"enableDnsSupport":                 true,
-			"enableDnsHostnames":               false,
-			"instanceTenancy":                  "default",
-			"enableNetworkAddressUsageMetrics": false,
-			"assignGeneratedIpv6CidrBlock":     false,
-		},
-		computed: map[string]string{
-			"ownerId": "{account}", "dhcpOptionsId": "dopt-0sandbox", "defaultNetworkAclId": "acl-{random}",
-			"mainRouteTableId": "rtb-{random}", "defaultSecurityGroupId": "sg-{random}",
-		},
-		inUse: "DependencyViolation: The vpc '{id}' has dependencies and cannot be deleted.",
-		check: func(in obj, fail func(string, string)) { checkBlock(in, 16, 28, fail) },
-		onCreate: func(c *call) error {
-			if n := len(c.s.OfType(tVpc)); float64(n) >= c.s.Quotas[world.QuotaVPCs] {
-				return fmt.Errorf("VpcLimitExceeded: The maximum number of VPCs has been reached.")
-			}
-			c.set("defaultRouteTableId", c.out["mainRouteTableId"])
-			// What comes with a VPC and goes with it.
-			made(c, tRouteTable, str(c.out, "mainRouteTableId"), obj{"vpcId": c.res.ID})
-			made(c, tSecurityGroup, str(c.out, "defaultSecurityGroupId"), obj{
-				"vpcId":       c.res.ID,
-				"name":        "default",
-				"description": "default VPC security group",
-			})
-			return nil
-		},
+var vpcRow = row{
+	typ:    tVpc,
+	create: []string{"ec2:CreateVpc", "ec2:CreateTags"},
+	read:   []string{"ec2:DescribeVpcs"},
+	update: []string{"ec2:ModifyVpcAttribute", "ec2:CreateTags"},
+	delete: []string{"ec2:DeleteVpc"},
+	inputs: []string{
+		"assignGeneratedIpv6CidrBlock", "cidrBlock", "enableDnsHostnames", "enableDnsSupport",
+		"enableNetworkAddressUsageMetrics", "instanceTenancy",
+	},
+	required: []string{"cidrBlock"},
+	replaces: []string{"cidrBlock", "instanceTenancy"},
+	enums: map[string][]string{
+		"instanceTenancy": {"default", "dedicated"},
+	},
+	id:     "vpc-{hex}",
+	arn:    "arn:{partition}:ec2:{region}:{account}:vpc/{id}",
+	tagged: true,
+	defaults: obj{
+		"enableDnsSupport":                 true,
+		"enableDnsHostnames":               false,
+		"instanceTenancy":                  "default",
+		"enableNetworkAddressUsageMetrics": false,
+		"assignGeneratedIpv6CidrBlock":     false,
+	},
+	computed: map[string]string{
+		"ownerId": "{account}", "dhcpOptionsId": "dopt-0sandbox", "defaultNetworkAclId": "acl-{random}",
+		"mainRouteTableId": "rtb-{random}", "defaultSecurityGroupId": "sg-{random}",
+	},
+	inUse:    "DependencyViolation: The vpc '{id}' has dependencies and cannot be deleted.",
+	check:    func(in obj, fail func(string, string)) { checkBlock(in, 16, 28, fail) },
+	onCreate: createVpc,
+}
+
+func createVpc(c *call) error {
+	if n := len(c.s.OfType(tVpc)); float64(n) >= c.s.Quotas[world.QuotaVPCs] {
+		return fmt.Errorf("VpcLimitExceeded: The maximum number of VPCs has been reached.")
+	}
+	c.set("defaultRouteTableId", c.out["mainRouteTableId"])
+	// What comes with a VPC and goes with it.
+	made(c, tRouteTable, str(c.out, "mainRouteTableId"), obj{"vpcId": c.res.ID})
+	made(c, tSecurityGroup, str(c.out, "defaultSecurityGroupId"), obj{
+		"vpcId":       c.res.ID,
+		"name":        "default",
+		"description": "default VPC security group",
 	})
-	register(tSubnet, row{
-		create: "ec2:CreateSubnet ec2:CreateTags",
-		read:   "ec2:DescribeSubnets",
-		update: "ec2:ModifySubnetAttribute ec2:CreateTags",
-		delete: "ec2:DeleteSubnet",
-		inputs: "assignIpv6AddressOnCreation availabilityZone availabilityZoneId cidrBlock " +
-			"enableResourceNameDnsARecordOnLaunch mapPublicIpOnLaunch privateDnsHostnameTypeOnLaunch vpcId",
-		required: "vpcId cidrBlock",
-		replaces: "vpcId cidrBlock availabilityZone availabilityZoneId",
-		refs:     []ref{vpcRef},
-		id:       "subnet-{hex}",
-		arn:      "arn:{partition}:ec2:{region}:{account}:subnet/{id}",
-		tagged:   true,
-		defaults: obj{
-			"mapPublicIpOnLaunch":            false,
-			"assignIpv6AddressOnCreation":    false,
-			"privateDnsHostnameTypeOnLaunch": "ip-name",
+	return nil
+}
+
+var subnetRow = row{
+	typ:    tSubnet,
+	create: []string{"ec2:CreateSubnet", "ec2:CreateTags"},
+	read:   []string{"ec2:DescribeSubnets"},
+	update: []string{"ec2:ModifySubnetAttribute", "ec2:CreateTags"},
+	delete: []string{"ec2:DeleteSubnet"},
+	inputs: []string{
+		"assignIpv6AddressOnCreation", "availabilityZone", "availabilityZoneId", "cidrBlock",
+		"enableResourceNameDnsARecordOnLaunch", "mapPublicIpOnLaunch", "privateDnsHostnameTypeOnLaunch", "vpcId",
+	},
+	required: []string{"vpcId", "cidrBlock"},
+	replaces: []string{"vpcId", "cidrBlock", "availabilityZone", "availabilityZoneId"},
+	refs:     []ref{vpcRef},
+	id:       "subnet-{hex}",
+	arn:      "arn:{partition}:ec2:{region}:{account}:subnet/{id}",
+	tagged:   true,
+	defaults: obj{
+		"mapPublicIpOnLaunch":            false,
+		"assignIpv6AddressOnCreation":    false,
+		"privateDnsHostnameTypeOnLaunch": "ip-name",
+	},
+	computed: map[string]string{"ownerId": "{account}"},
+	inUse:    "DependencyViolation: The subnet '{id}' has dependencies and cannot be deleted.",
+	check:    func(in obj, fail func(string, string)) { checkBlock(in, 16, 28, fail) },
+	onCreate: createSubnet,
+	onDelete: deleteSubnet,
+}
+
+func deleteSubnet(c *call) error {
+	for _, i := range c.s.SortedInstances(func(i *world.Instance) bool {
+		return i.Running() && i.Subnet == c.res.ID
+	}) {
+		return fmt.Errorf("DependencyViolation: The subnet '%s' has dependencies and cannot be deleted. (a "+
+			"network interface of instance %s)",
+			c.res.ID, i.ID)
+	}
+	delete(c.s.TakenAddresses, c.res.ID)
+	return nil
+}
+
+var internetGatewayRow = row{
+	typ:      tGateway,
+	create:   []string{"ec2:CreateInternetGateway", "ec2:AttachInternetGateway"},
+	read:     []string{"ec2:DescribeInternetGateways"},
+	update:   []string{"ec2:CreateTags"},
+	delete:   []string{"ec2:DetachInternetGateway", "ec2:DeleteInternetGateway"},
+	inputs:   []string{"vpcId"},
+	refs:     []ref{vpcRef},
+	id:       "igw-{hex}",
+	arn:      "arn:{partition}:ec2:{region}:{account}:internet-gateway/{id}",
+	tagged:   true,
+	computed: map[string]string{"ownerId": "{account}"},
+	inUse:    "DependencyViolation: The internetGateway '{id}' has dependencies and cannot be deleted.",
+	onCreate: createInternetGateway,
+	onDelete: deleteInternetGateway,
+}
+
+func createInternetGateway(c *call) error {
+	for _, r := range c.s.OfType(tGateway) {
+		if vpc := str(c.in, "vpcId"); vpc != "" && str(r.Inputs, "vpcId") == vpc {
+			return fmt.Errorf("Resource.AlreadyAssociated: Network %s already has an internet gateway attached",
+				vpc)
+		}
+	}
+	return nil
+}
+
+func deleteInternetGateway(c *call) error {
+	for _, nat := range c.s.OfType(tNat) {
+		if subnet := c.s.Get(tSubnet, str(nat.Inputs, "subnetId")); subnet != nil &&
+			str(subnet.Outputs, "vpcId") == str(c.out, "vpcId") && has(nat.Inputs, "allocationId") {
+			return fmt.Errorf("DependencyViolation: Network %s has some mapped public address(es). Please "+
+				"unmap those public address(es) before detaching the gateway.",
+				str(c.out, "vpcId"))
+		}
+	}
+	return nil
+}
+
+var routeTableRow = row{
+	typ:      tRouteTable,
+	create:   []string{"ec2:CreateRouteTable"},
+	read:     []string{"ec2:DescribeRouteTables"},
+	update:   []string{"ec2:CreateRoute", "ec2:CreateTags"},
+	delete:   []string{"ec2:DeleteRouteTable"},
+	inputs:   []string{"propagatingVgws", "routes", "vpcId"},
+	required: []string{"vpcId"},
+	replaces: []string{"vpcId"},
+	refs: []ref{
+		vpcRef,
+		{
+			path:   "routes.gatewayId",
+			typ:    tGateway,
+			gone:   "InvalidInternetGatewayID.NotFound: The gateway ID '{value}' does not exist",
+			onGone: dangles,
 		},
-		computed: map[string]string{"ownerId": "{account}"},
-		inUse:    "DependencyViolation: The subnet '{id}' has dependencies and cannot be deleted.",
-		check:    func(in obj, fail func(string, string)) { checkBlock(in, 16, 28, fail) },
-		onCreate: createSubnet,
-		onDelete: func(c *call) error {
-			for _, i := range c.s.SortedInstances(func(i *world.Instance) bool {
-				return i.Running() &&
-					i.Subnet == c.res.ID
-			}) {
-				return fmt.Errorf("DependencyViolation: The subnet '%s' has dependencies and cannot be deleted. (a "+
-					"network interface of instance %s)",
-					c.res.ID, i.ID)
-			}
-			delete(c.s.TakenAddresses, c.res.ID)
-			return nil
+		{
+			path:   "routes.natGatewayId",
+			typ:    tNat,
+			gone:   "InvalidNatGatewayID.NotFound: The NatGateway '{value}' was not found",
+			onGone: dangles,
 		},
-	})
-	register(tGateway, row{
-		create:   "ec2:CreateInternetGateway ec2:AttachInternetGateway",
-		read:     "ec2:DescribeInternetGateways",
-		update:   "ec2:CreateTags",
-		delete:   "ec2:DetachInternetGateway ec2:DeleteInternetGateway",
-		inputs:   "vpcId",
-		refs:     []ref{vpcRef},
-		id:       "igw-{hex}",
-		arn:      "arn:{partition}:ec2:{region}:{account}:internet-gateway/{id}",
-		tagged:   true,
-		computed: map[string]string{"ownerId": "{account}"},
-		inUse:    "DependencyViolation: The internetGateway '{id}' has dependencies and cannot be deleted.",
-		onCreate: func(c *call) error {
-			for _, r := range c.s.OfType(tGateway) {
-				if vpc := str(c.in, "vpcId"); vpc != "" && str(r.Inputs, "vpcId") == vpc {
-					return fmt.Errorf("Resource.AlreadyAssociated: Network %s already has an internet gateway attached",
-						vpc)
-				}
-			}
-			return nil
+	},
+	id:       "rtb-{hex}",
+	arn:      "arn:{partition}:ec2:{region}:{account}:route-table/{id}",
+	tagged:   true,
+	defaults: obj{"routes": []any{}, "propagatingVgws": []any{}},
+	computed: map[string]string{"ownerId": "{account}"},
+	inUse:    "DependencyViolation: The routeTable '{id}' has dependencies and cannot be deleted.",
+}
+
+var routeRow = row{
+	typ:    "aws:ec2/route:Route",
+	create: []string{"ec2:CreateRoute"},
+	read:   []string{"ec2:DescribeRouteTables"},
+	update: []string{"ec2:ReplaceRoute"},
+	delete: []string{"ec2:DeleteRoute"},
+	inputs: []string{
+		"routeTableId", "destinationCidrBlock", "destinationIpv6CidrBlock", "destinationPrefixListId", "gatewayId",
+		"natGatewayId", "vpcEndpointId", "egressOnlyGatewayId", "transitGatewayId", "networkInterfaceId",
+	},
+	required: []string{"routeTableId"},
+	replaces: []string{
+		"routeTableId", "destinationCidrBlock", "destinationIpv6CidrBlock", "destinationPrefixListId",
+	},
+	refs: []ref{
+		{
+			path:   "routeTableId",
+			typ:    tRouteTable,
+			gone:   "InvalidRouteTableID.NotFound: The routeTable ID '{value}' does not exist",
+			onGone: cascades,
 		},
-		onDelete: func(c *call) error {
-			for _, nat := range c.s.OfType(tNat) {
-				if subnet := c.s.Get(tSubnet, str(nat.Inputs, "subnetId")); subnet != nil &&
-					str(subnet.Outputs, "vpcId") == str(c.out, "vpcId") && has(nat.Inputs, "allocationId") {
-					return fmt.Errorf("DependencyViolation: Network %s has some mapped public address(es). Please "+
-						"unmap those public address(es) before detaching the gateway.",
-						str(c.out, "vpcId"))
-				}
-			}
-			return nil
+		{
+			path:   "gatewayId",
+			typ:    tGateway,
+			gone:   "InvalidInternetGatewayID.NotFound: The gateway ID '{value}' does not exist",
+			onGone: dangles,
 		},
-	})
-	register(tRouteTable, row{
-		create:   "ec2:CreateRouteTable",
-		read:     "ec2:DescribeRouteTables",
-		update:   "ec2:CreateRoute ec2:CreateTags",
-		delete:   "ec2:DeleteRouteTable",
-		inputs:   "propagatingVgws routes vpcId",
-		required: "vpcId",
-		replaces: "vpcId",
-		refs: []ref{
-			vpcRef,
-			{
-				path:   "routes.gatewayId",
-				typ:    tGateway,
-				gone:   "InvalidInternetGatewayID.NotFound: The gateway ID '{value}' does not exist",
-				onGone: dangles,
-			},
-			{
-				path:   "routes.natGatewayId",
-				typ:    tNat,
-				gone:   "InvalidNatGatewayID.NotFound: The NatGateway '{value}' was not found",
-				onGone: dangles,
-			},
+		{
+			path:   "natGatewayId",
+			typ:    tNat,
+			gone:   "InvalidNatGatewayID.NotFound: The NatGateway '{value}' was not found",
+			onGone: dangles,
 		},
-		id:       "rtb-{hex}",
-		arn:      "arn:{partition}:ec2:{region}:{account}:route-table/{id}",
-		tagged:   true,
-		defaults: obj{"routes": []any{}, "propagatingVgws": []any{}},
-		computed: map[string]string{"ownerId": "{account}"},
-		inUse:    "DependencyViolation: The routeTable '{id}' has dependencies and cannot be deleted.",
-	})
-	register("aws:ec2/route:Route", row{
-		create: "ec2:CreateRoute",
-		read:   "ec2:DescribeRouteTables",
-		update: "ec2:ReplaceRoute",
-		delete: "ec2:DeleteRoute",
-		inputs: "routeTableId destinationCidrBlock destinationIpv6CidrBlock destinationPrefixListId gatewayId " +
-			"natGatewayId vpcEndpointId egressOnlyGatewayId transitGatewayId networkInterfaceId",
-		required: "routeTableId",
-		replaces: "routeTableId destinationCidrBlock destinationIpv6CidrBlock destinationPrefixListId",
-		refs: []ref{
-			{
-				path:   "routeTableId",
-				typ:    tRouteTable,
-				gone:   "InvalidRouteTableID.NotFound: The routeTable ID '{value}' does not exist",
-				onGone: cascades,
-			},
-			{
-				path:   "gatewayId",
-				typ:    tGateway,
-				gone:   "InvalidInternetGatewayID.NotFound: The gateway ID '{value}' does not exist",
-				onGone: dangles,
-			},
-			{
-				path:   "natGatewayId",
-				typ:    tNat,
-				gone:   "InvalidNatGatewayID.NotFound: The NatGateway '{value}' was not found",
-				onGone: dangles,
-			},
+	},
+	id:       "r-{routeTableId}_{destination}",
+	exists:   "RouteAlreadyExists: The route identified by {destination} already exists.",
+	derive:   deriveRoute,
+	computed: map[string]string{"origin": "CreateRoute", "state": "active"},
+}
+
+func deriveRoute(_ *world.State, in obj) (obj, error) {
+	return obj{"destination": cmp.Or(str(in, "destinationCidrBlock"), str(in, "destinationIpv6CidrBlock"),
+		str(in, "destinationPrefixListId"))}, nil
+}
+
+var routeTableAssociationRow = row{
+	typ:      "aws:ec2/routeTableAssociation:RouteTableAssociation",
+	create:   []string{"ec2:AssociateRouteTable"},
+	read:     []string{"ec2:DescribeRouteTables"},
+	update:   []string{"ec2:ReplaceRouteTableAssociation"},
+	delete:   []string{"ec2:DisassociateRouteTable"},
+	inputs:   []string{"routeTableId", "subnetId", "gatewayId"},
+	required: []string{"routeTableId"},
+	replaces: []string{"subnetId", "gatewayId"},
+	refs: []ref{
+		{
+			path: "routeTableId",
+			typ:  tRouteTable,
+			gone: "InvalidRouteTableID.NotFound: The routeTable ID '{value}' does not exist",
 		},
-		id:     "r-{routeTableId}_{destination}",
-		exists: "RouteAlreadyExists: The route identified by {destination} already exists.",
-		derive: func(_ *world.State, in obj) (obj, error) {
-			return obj{"destination": cmp.Or(str(in, "destinationCidrBlock"), str(in, "destinationIpv6CidrBlock"),
-				str(in, "destinationPrefixListId"))}, nil
+		{path: "subnetId", typ: tSubnet, gone: subnetGone, onGone: cascades},
+	},
+	id:       "rtbassoc-{hex}",
+	onCreate: createRouteTableAssociation,
+}
+
+func createRouteTableAssociation(c *call) error {
+	for _, r := range c.s.OfType(c.res.Type) {
+		if str(r.Inputs, "subnetId") == str(c.in, "subnetId") {
+			return fmt.Errorf("Resource.AlreadyAssociated: the specified association for route table %s "+
+				"conflicts with an existing association",
+				str(c.in, "routeTableId"))
+		}
+	}
+	return nil
+}
+
+var eipRow = row{
+	typ:      tEip,
+	create:   []string{"ec2:AllocateAddress"},
+	read:     []string{"ec2:DescribeAddresses"},
+	update:   []string{"ec2:CreateTags"},
+	delete:   []string{"ec2:ReleaseAddress"},
+	inputs:   []string{"domain", "vpc", "instance", "networkInterface", "publicIpv4Pool", "networkBorderGroup"},
+	replaces: []string{"domain", "vpc"},
+	enums: map[string][]string{
+		"domain": {"vpc", "standard"},
+	},
+	id:       "eipalloc-{hex}",
+	arn:      "arn:{partition}:ec2:{region}:{account}:elastic-ip/{id}",
+	tagged:   true,
+	defaults: obj{"domain": "vpc"},
+	computed: map[string]string{"allocationId": "{id}"},
+	inUse: "AuthFailure: You do not have permission to access the specified resource. Address {id} is " +
+		"associated and cannot be released (InvalidIPAddress.InUse)",
+	onCreate: createEip,
+}
+
+func createEip(c *call) error {
+	n := len(c.s.OfType(tEip))
+	if float64(n) >= c.s.Quotas[world.QuotaAddresses] {
+		return fmt.Errorf("AddressLimitExceeded: The maximum number of addresses has been reached.")
+	}
+	c.set("publicIp", fmt.Sprintf("203.0.113.%d", 10+c.s.Generations["eip"]%240)) // TEST-NET-3
+	c.s.Generations["eip"]++
+	return nil
+}
+
+var natGatewayRow = row{
+	typ:      tNat,
+	create:   []string{"ec2:CreateNatGateway"},
+	read:     []string{"ec2:DescribeNatGateways"},
+	update:   []string{"ec2:CreateTags"},
+	delete:   []string{"ec2:DeleteNatGateway"},
+	inputs:   []string{"allocationId", "connectivityType", "privateIp", "subnetId"},
+	required: []string{"subnetId"},
+	replaces: []string{"allocationId", "connectivityType", "privateIp", "subnetId"},
+	enums: map[string][]string{
+		"connectivityType": {"public", "private"},
+	},
+	defaults: obj{"connectivityType": "public"},
+	refs: []ref{
+		{
+			path: "allocationId",
+			typ:  tEip,
+			gone: "InvalidAllocationID.NotFound: The allocation ID '{value}' does not exist",
 		},
-		computed: map[string]string{"origin": "CreateRoute", "state": "active"},
-	})
-	register("aws:ec2/routeTableAssociation:RouteTableAssociation", row{
-		create: "ec2:AssociateRouteTable", read: "ec2:DescribeRouteTables", update: "ec2:ReplaceRouteTableAssociation",
-		delete: "ec2:DisassociateRouteTable",
-		inputs: "routeTableId subnetId gatewayId", required: "routeTableId", replaces: "subnetId gatewayId",
-		refs: []ref{
-			{
-				path: "routeTableId",
-				typ:  tRouteTable,
-				gone: "InvalidRouteTableID.NotFound: The routeTable ID '{value}' does not exist",
-			},
-			{path: "subnetId", typ: tSubnet, gone: subnetGone, onGone: cascades},
+		{path: "subnetId", typ: tSubnet, gone: subnetGone},
+	},
+	id:       "nat-{hex}",
+	tagged:   true,
+	computed: map[string]string{"networkInterfaceId": "eni-{random}", "associationId": "eipassoc-{random}"},
+	onCreate: createNatGateway,
+}
+
+func createNatGateway(c *call) error {
+	if str(c.out, "connectivityType") == "public" && !has(c.in, "allocationId") {
+		return fmt.Errorf("MissingParameter: The request must include the AllocationId parameter for a " +
+			"public NAT gateway")
+	}
+	vpc := str(c.s.Get(tSubnet, str(c.in, "subnetId")).Outputs, "vpcId")
+	attached := slices.ContainsFunc(c.s.OfType(tGateway),
+		func(r *world.Resource) bool { return str(r.Inputs, "vpcId") == vpc })
+	if str(c.out, "connectivityType") == "public" && !attached {
+		return fmt.Errorf("Gateway.NotAttached: Network %s has no Internet gateway attached", vpc)
+	}
+	if eip := c.s.Get(tEip, str(c.in, "allocationId")); eip != nil {
+		if len(c.s.Users(world.Key(tEip, eip.ID))) > 0 {
+			return fmt.Errorf("Resource.AlreadyAssociated: Elastic IP address [%s] is already associated",
+				eip.ID)
+		}
+		c.set("publicIp", eip.Outputs["publicIp"])
+	}
+	return nil
+}
+
+var vpcEndpointRow = row{
+	typ:    tEndpoint,
+	create: []string{"ec2:CreateVpcEndpoint"},
+	read:   []string{"ec2:DescribeVpcEndpoints"},
+	update: []string{"ec2:ModifyVpcEndpoint"},
+	delete: []string{"ec2:DeleteVpcEndpoints"},
+	inputs: []string{
+		"autoAccept", "ipAddressType", "policy", "privateDnsEnabled", "routeTableIds", "securityGroupIds",
+		"serviceName", "subnetIds", "vpcEndpointType", "vpcId",
+	},
+	required: []string{"vpcId", "serviceName"},
+	replaces: []string{"vpcId", "serviceName", "vpcEndpointType"},
+	json:     []string{"policy"},
+	enums: map[string][]string{
+		"vpcEndpointType": {"Gateway", "Interface", "GatewayLoadBalancer"},
+	},
+	defaults: obj{"vpcEndpointType": "Gateway", "privateDnsEnabled": false},
+	refs: []ref{
+		vpcRef,
+		{
+			path:   "routeTableIds",
+			typ:    tRouteTable,
+			gone:   "InvalidRouteTableId.NotFound: The routeTable ID '{value}' does not exist",
+			onGone: dangles,
 		},
-		id: "rtbassoc-{hex}",
-		onCreate: func(c *call) error {
-			for _, r := range c.s.OfType(c.res.Type) {
-				if str(r.Inputs, "subnetId") == str(c.in, "subnetId") {
-					return fmt.Errorf("Resource.AlreadyAssociated: the specified association for route table %s "+
-						"conflicts with an existing association",
-						str(c.in, "routeTableId"))
-				}
-			}
-			return nil
-		},
-	})
-	register(tEip, row{
-		create:   "ec2:AllocateAddress",
-		read:     "ec2:DescribeAddresses",
-		update:   "ec2:CreateTags",
-		delete:   "ec2:ReleaseAddress",
-		inputs:   "domain vpc instance networkInterface publicIpv4Pool networkBorderGroup",
-		replaces: "domain vpc",
-		enums:    map[string]string{"domain": "vpc standard"},
-		id:       "eipalloc-{hex}",
-		arn:      "arn:{partition}:ec2:{region}:{account}:elastic-ip/{id}",
-		tagged:   true,
-		defaults: obj{"domain": "vpc"},
-		computed: map[string]string{"allocationId": "{id}"},
-		inUse: "AuthFailure: You do not have permission to access the specified resource. Address {id} is " +
-			"associated and cannot be released (InvalidIPAddress.InUse)",
-		onCreate: func(c *call) error {
-			n := len(c.s.OfType(tEip))
-			if float64(n) >= c.s.Quotas[world.QuotaAddresses] {
-				return fmt.Errorf("AddressLimitExceeded: The maximum number of addresses has been reached.")
-			}
-			c.set("publicIp", fmt.Sprintf("203.0.113.%d", 10+c.s.Generations["eip"]%240)) // TEST-NET-3
-			c.s.Generations["eip"]++
-			return nil
-		},
-	})
-	register(tNat, row{
-		create:   "ec2:CreateNatGateway",
-		read:     "ec2:DescribeNatGateways",
-		update:   "ec2:CreateTags",
-		delete:   "ec2:DeleteNatGateway",
-		inputs:   "allocationId connectivityType privateIp subnetId",
-		required: "subnetId",
-		replaces: "allocationId connectivityType privateIp subnetId",
-		enums:    map[string]string{"connectivityType": "public private"},
-		defaults: obj{"connectivityType": "public"},
-		refs: []ref{
-			{
-				path: "allocationId",
-				typ:  tEip,
-				gone: "InvalidAllocationID.NotFound: The allocation ID '{value}' does not exist",
-			},
-			{path: "subnetId", typ: tSubnet, gone: subnetGone},
-		},
-		id:       "nat-{hex}",
-		tagged:   true,
-		computed: map[string]string{"networkInterfaceId": "eni-{random}", "associationId": "eipassoc-{random}"},
-		onCreate: func(c *call) error {
-			if str(c.out, "connectivityType") == "public" && !has(c.in, "allocationId") {
-				return fmt.Errorf("MissingParameter: The request must include the AllocationId parameter for a " +
-					"public NAT gateway")
-			}
-			vpc := str(c.s.Get(tSubnet, str(c.in, "subnetId")).Outputs, "vpcId")
-			attached := slices.ContainsFunc(c.s.OfType(tGateway),
-				func(r *world.Resource) bool { return str(r.Inputs, "vpcId") == vpc })
-			if str(c.out, "connectivityType") == "public" && !attached {
-				return fmt.Errorf("Gateway.NotAttached: Network %s has no Internet gateway attached", vpc)
-			}
-			if eip := c.s.Get(tEip, str(c.in, "allocationId")); eip != nil {
-				if len(c.s.Users(world.Key(tEip, eip.ID))) > 0 {
-					return fmt.Errorf("Resource.AlreadyAssociated: Elastic IP address [%s] is already associated",
-						eip.ID)
-				}
-				c.set("publicIp", eip.Outputs["publicIp"])
-			}
-			return nil
-		},
-	})
-	register(tEndpoint, row{
-		create: "ec2:CreateVpcEndpoint",
-		read:   "ec2:DescribeVpcEndpoints",
-		update: "ec2:ModifyVpcEndpoint",
-		delete: "ec2:DeleteVpcEndpoints",
-		inputs: "autoAccept ipAddressType policy privateDnsEnabled routeTableIds securityGroupIds serviceName " +
-			"subnetIds vpcEndpointType vpcId",
-		required: "vpcId serviceName",
-		replaces: "vpcId serviceName vpcEndpointType",
-		json:     "policy",
-		enums:    map[string]string{"vpcEndpointType": "Gateway Interface GatewayLoadBalancer"},
-		defaults: obj{"vpcEndpointType": "Gateway", "privateDnsEnabled": false},
-		refs: []ref{
-			vpcRef,
-			{
-				path:   "routeTableIds",
-				typ:    tRouteTable,
-				gone:   "InvalidRouteTableId.NotFound: The routeTable ID '{value}' does not exist",
-				onGone: dangles,
-			},
-			{path: "subnetIds", typ: tSubnet, gone: subnetGone},
-			{path: "securityGroupIds", typ: tSecurityGroup, gone: groupGone},
-		},
-		id:       "vpce-{hex}",
-		arn:      "arn:{partition}:ec2:{region}:{account}:vpc-endpoint/{id}",
-		tagged:   true,
-		computed: map[string]string{"ownerId": "{account}", "state": "available", "prefixListId": "pl-{random}"},
-		onCreate: createEndpoint,
-		onUpdate: checkEndpoint,
-	})
+		{path: "subnetIds", typ: tSubnet, gone: subnetGone},
+		{path: "securityGroupIds", typ: tSecurityGroup, gone: groupGone},
+	},
+	id:       "vpce-{hex}",
+	arn:      "arn:{partition}:ec2:{region}:{account}:vpc-endpoint/{id}",
+	tagged:   true,
+	computed: map[string]string{"ownerId": "{account}", "state": "available", "prefixListId": "pl-{random}"},
+	onCreate: createEndpoint,
+	onUpdate: checkEndpoint,
 }
 
 // made puts a resource into the world that a service makes by itself; it goes when c's resource goes.

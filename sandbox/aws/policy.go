@@ -32,18 +32,18 @@ var (
 	actionText = regexp.MustCompile(`^(\*|[a-z0-9-]+:[A-Za-z0-9*?]+)$`)
 	sidText    = regexp.MustCompile(`^[A-Za-z0-9]*$`)
 	operator   = regexp.MustCompile(`^((ForAllValues|ForAnyValue):)?(` +
-		`String(Not)?(Equals|Like|EqualsIgnoreCase)|Arn(Not)?(Equals|Like)|Numeric(Not)?Equals|Numeric(LessThan|GreaterThan)(Equals)?|` +
+		`String(Not)?(Equals|Like|EqualsIgnoreCase)|Arn(Not)?(Equals|Like)|` +
+		`Numeric(Not)?Equals|Numeric(LessThan|GreaterThan)(Equals)?|` +
 		`Date(Not)?Equals|Date(LessThan|GreaterThan)(Equals)?|Bool|BinaryEquals|(Not)?IpAddress|Null)(IfExists)?$`)
 )
 
 // statement is one statement of a document, every field in list form.
 type statement struct {
-	sid, effect                        string
-	actions, notActions                []string
-	resources, notResources            []string
-	principals                         map[string][]string // kind -> values; {"*": {"*"}} for everybody
-	condition                          obj
-	hasPrincipal, hasResource, hasNotP bool
+	sid, effect             string
+	actions, notActions     []string
+	resources, notResources []string
+	principals              map[string][]string // kind -> values; {"*": {"*"}} for everybody
+	condition               obj
 }
 
 // parsePolicy reads a document and refuses what IAM refuses, in IAM's words where they are known.
@@ -57,7 +57,7 @@ func parsePolicy(document string, kind docKind, partition string) ([]statement, 
 		return malformed("This policy contains invalid Json")
 	}
 	for _, key := range sorted(doc) {
-		if !member("Version Id Statement", key) {
+		if !slices.Contains([]string{"Version", "Id", "Statement"}, key) {
 			return malformed("Syntax errors in policy. (unknown element %s)", key)
 		}
 	}
@@ -98,9 +98,14 @@ func parsePolicy(document string, kind docKind, partition string) ([]statement, 
 	return out, nil
 }
 
+// elements of a statement.
+var elements = []string{
+	"Sid", "Effect", "Principal", "NotPrincipal", "Action", "NotAction", "Resource", "NotResource", "Condition",
+}
+
 func parseStatement(o obj, kind docKind, partition string) (st statement, err error) {
 	for _, key := range sorted(o) {
-		if !member("Sid Effect Principal NotPrincipal Action NotAction Resource NotResource Condition", key) {
+		if !slices.Contains(elements, key) {
 			return st, fmt.Errorf("Syntax errors in policy. (unknown element %s)", key)
 		}
 	}
@@ -112,64 +117,84 @@ func parseStatement(o obj, kind docKind, partition string) (st statement, err er
 	if st.effect != "Allow" && st.effect != "Deny" {
 		return st, fmt.Errorf("Syntax errors in policy. (Effect must be Allow or Deny, is %q)", st.effect)
 	}
-	if st.actions, err = stringsOf(o, "Action"); err != nil {
+	if err = st.readActions(o); err != nil {
 		return st, err
 	}
-	if st.notActions, err = stringsOf(o, "NotAction"); err != nil {
+	if err = st.readResources(o, kind, partition); err != nil {
 		return st, err
-	}
-	if (len(st.actions) == 0) == (len(st.notActions) == 0) {
-		return st, fmt.Errorf("Policy statement must contain actions.")
-	}
-	for _, a := range append(st.actions, st.notActions...) {
-		if !actionText.MatchString(strings.Replace(a, "SQS:", "sqs:", 1)) {
-			return st, fmt.Errorf("Actions/Conditions must be prefaced by a vendor, e.g., iam, sdb, ec2, etc. (%q)", a)
-		}
-	}
-	if st.resources, err = stringsOf(o, "Resource"); err != nil {
-		return st, err
-	}
-	if st.notResources, err = stringsOf(o, "NotResource"); err != nil {
-		return st, err
-	}
-	st.hasResource = has(o, "Resource") || has(o, "NotResource")
-	st.hasPrincipal, st.hasNotP = has(o, "Principal"), has(o, "NotPrincipal")
-	switch {
-	case kind == identityPolicy && (st.hasPrincipal || st.hasNotP):
-		return st, fmt.Errorf("Policy document should not specify a principal.")
-	case kind == identityPolicy && len(st.resources)+len(st.notResources) == 0:
-		return st, fmt.Errorf("Policy statement must contain resources.")
-	case kind == trustPolicy && st.hasResource:
-		return st, fmt.Errorf("Has prohibited field Resource")
-	case kind != identityPolicy && !st.hasPrincipal && !st.hasNotP:
-		return st, fmt.Errorf("Missing required field Principal")
-	}
-	for _, r := range append(st.resources, st.notResources...) {
-		if err := checkResource(r, partition); err != nil {
-			return st, err
-		}
 	}
 	if st.principals, err = principalsOf(o, partition); err != nil {
 		return st, err
 	}
-	if c, given := o["Condition"]; given {
-		var ok bool
-		if st.condition, ok = c.(obj); !ok {
-			return st, fmt.Errorf("Syntax errors in policy. (Condition)")
+	st.condition, err = conditionOf(o)
+	return st, err
+}
+
+func (st *statement) readActions(o obj) (err error) {
+	if st.actions, err = stringsOf(o, "Action"); err != nil {
+		return err
+	}
+	if st.notActions, err = stringsOf(o, "NotAction"); err != nil {
+		return err
+	}
+	if (len(st.actions) == 0) == (len(st.notActions) == 0) {
+		return fmt.Errorf("Policy statement must contain actions.")
+	}
+	for _, a := range append(st.actions, st.notActions...) {
+		if !actionText.MatchString(strings.Replace(a, "SQS:", "sqs:", 1)) {
+			return fmt.Errorf("Actions/Conditions must be prefaced by a vendor, e.g., iam, sdb, ec2, etc. (%q)", a)
 		}
-		for _, op := range sorted(st.condition) {
-			keys, isMap := st.condition[op].(obj)
-			if !operator.MatchString(op) || !isMap {
-				return st, fmt.Errorf("Invalid Condition type : %s", op)
-			}
-			for _, key := range sorted(keys) {
-				if _, err := stringsOf(keys, key); err != nil || !strings.Contains(key, ":") {
-					return st, fmt.Errorf("Syntax errors in policy. (Condition %s %s)", op, key)
-				}
+	}
+	return nil
+}
+
+// readResources also says what the kind of document must and must not have.
+func (st *statement) readResources(o obj, kind docKind, partition string) (err error) {
+	if st.resources, err = stringsOf(o, "Resource"); err != nil {
+		return err
+	}
+	if st.notResources, err = stringsOf(o, "NotResource"); err != nil {
+		return err
+	}
+	hasPrincipal := has(o, "Principal") || has(o, "NotPrincipal")
+	switch {
+	case kind == identityPolicy && hasPrincipal:
+		return fmt.Errorf("Policy document should not specify a principal.")
+	case kind == identityPolicy && len(st.resources)+len(st.notResources) == 0:
+		return fmt.Errorf("Policy statement must contain resources.")
+	case kind == trustPolicy && (has(o, "Resource") || has(o, "NotResource")):
+		return fmt.Errorf("Has prohibited field Resource")
+	case kind != identityPolicy && !hasPrincipal:
+		return fmt.Errorf("Missing required field Principal")
+	}
+	for _, r := range append(st.resources, st.notResources...) {
+		if err := checkResource(r, partition); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func conditionOf(o obj) (condition obj, err error) {
+	given, ok := o["Condition"]
+	if !ok {
+		return nil, nil
+	}
+	if condition, ok = given.(obj); !ok {
+		return nil, fmt.Errorf("Syntax errors in policy. (Condition)")
+	}
+	for _, op := range sorted(condition) {
+		keys, isMap := condition[op].(obj)
+		if !operator.MatchString(op) || !isMap {
+			return nil, fmt.Errorf("Invalid Condition type : %s", op)
+		}
+		for _, key := range sorted(keys) {
+			if _, err := stringsOf(keys, key); err != nil || !strings.Contains(key, ":") {
+				return nil, fmt.Errorf("Syntax errors in policy. (Condition %s %s)", op, key)
 			}
 		}
 	}
-	return st, nil
+	return condition, nil
 }
 
 func checkResource(r, partition string) error {
@@ -204,7 +229,9 @@ func principalsOf(o obj, partition string) (map[string][]string, error) {
 	out := map[string][]string{}
 	for _, kind := range sorted(kinds) {
 		values, err := stringsOf(kinds, kind)
-		if err != nil || len(values) == 0 || !member("AWS Service Federated CanonicalUser", kind) {
+		if err != nil || len(values) == 0 || !slices.Contains([]string{
+			"AWS", "Service", "Federated", "CanonicalUser",
+		}, kind) {
 			return nil, fmt.Errorf("Invalid principal in policy: %q:%v", kind, kinds[kind])
 		}
 		for _, v := range values {

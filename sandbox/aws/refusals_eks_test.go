@@ -8,90 +8,118 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-func TestClusterRefusals(t *testing.T) {
-	a := newAccount(t)
-	n := a.network()
-	role, _ := a.role("cluster", "eks.amazonaws.com")
-	node, _ := a.role("node", "ec2.amazonaws.com")
-	good := clusterInputs(n, role)
-	auto := with(good, obj{
-		"bootstrapSelfManagedAddons": false,
+// clustersUnderTest is an account with all that a cluster needs, and the inputs of two that EKS takes.
+type clustersUnderTest struct {
+	*account
+	network
+	node       thing // a role for nodes
+	good, auto obj   // auto is with Auto Mode
+}
+
+func clustersToRefuse(t *testing.T) clustersUnderTest {
+	c := clustersUnderTest{account: newAccount(t)}
+	c.network = c.account.network()
+	role, _ := c.role("cluster", "eks.amazonaws.com")
+	c.node, _ = c.role("node", "ec2.amazonaws.com")
+	c.good = clusterInputs(c.network, role)
+	c.auto = with(c.good, autoModeInputs(true, c.node), obj{"bootstrapSelfManagedAddons": false})
+	return c
+}
+
+// autoModeInputs switch Auto Mode on or off, with a built-in pool and its node role.
+func autoModeInputs(on bool, node thing) obj {
+	return obj{
 		"computeConfig": obj{
-			"enabled":     true,
+			"enabled":     on,
 			"nodePools":   []string{"system"},
 			"nodeRoleArn": node.out["arn"],
 		},
-		"kubernetesNetworkConfig": obj{"elasticLoadBalancing": obj{"enabled": true}},
-		"storageConfig":           obj{"blockStorage": obj{"enabled": true}},
-	})
-	network := func(changes obj) obj { return with(good, obj{"vpcConfig": with(good["vpcConfig"].(obj), changes)}) }
-	cases := map[string]struct {
-		in     obj
-		wanted []string
-	}{
-		"version EKS does not serve": {with(good, obj{"version": "1.37"}),
+		"kubernetesNetworkConfig": obj{"elasticLoadBalancing": obj{"enabled": on}},
+		"storageConfig":           obj{"blockStorage": obj{"enabled": on}},
+	}
+}
+
+func TestClusterRefusals(t *testing.T) {
+	c := clustersToRefuse(t)
+	placed := func(changes obj) obj {
+		return with(c.good, obj{"vpcConfig": with(c.good["vpcConfig"].(obj), changes)})
+	}
+	for name, r := range map[string]refusal{
+		"version EKS does not serve": {with(c.good, obj{"version": "1.37"}),
 			[]string{"InvalidParameterException", "1.37"}},
-		"role that trusts another": {with(good, obj{"roleArn": node.out["arn"]}), []string{"could not be assumed"}},
-		"role that is not there": {with(good, obj{"roleArn": "arn:aws:iam::123456789012:role/none"}),
+		"role that trusts another": {with(c.good, obj{"roleArn": c.node.out["arn"]}), []string{"could not be assumed"}},
+		"role that is not there": {with(c.good, obj{"roleArn": "arn:aws:iam::123456789012:role/none"}),
 			[]string{"could not be assumed"}},
-		"one zone": {network(obj{"subnetIds": []string{n.a.id}}), []string{"at least two different AZs"}},
-		"no endpoint": {network(obj{"endpointPrivateAccess": false}),
+		"one zone": {placed(obj{"subnetIds": []string{c.a.id}}), []string{"at least two different AZs"}},
+		"no endpoint": {placed(obj{"endpointPrivateAccess": false}),
 			[]string{"Private and public endpoint access cannot be false"}},
-		"private blocks": {network(obj{
+		"private blocks": {placed(obj{
 			"endpointPublicAccess": true,
 			"publicAccessCidrs":    []string{"10.0.0.0/8"},
 		}), []string{"not allowed in publicAccessCidrs"}},
-		"subnet that is not there": {network(obj{"subnetIds": []string{n.a.id, "subnet-none"}}),
+		"subnet that is not there": {placed(obj{"subnetIds": []string{c.a.id, "subnet-none"}}),
 			[]string{"InvalidSubnetID.NotFound"}},
-		"key that is not there": {with(good, obj{"encryptionConfig": obj{
+		"key that is not there": {with(c.good, obj{"encryptionConfig": obj{
 			"provider":  obj{"keyArn": "arn:aws:kms:us-west-2:123456789012:key/none"},
 			"resources": []string{"secrets"},
 		}}), []string{"Key", "does not exist"}},
-		"config map without its admin": {with(good, obj{"accessConfig": obj{
+		"config map without its admin": {with(c.good, obj{"accessConfig": obj{
 			"authenticationMode":                      "CONFIG_MAP",
 			"bootstrapClusterCreatorAdminPermissions": false,
 		}}), []string{"must be true"}},
+	} {
+		t.Run(name, func(t *testing.T) { c.on(t).refuses(tCluster, r.in, r.wanted...) })
+	}
+}
+
+func TestAutoModeRefusals(t *testing.T) {
+	c := clustersToRefuse(t)
+	for name, r := range map[string]refusal{
 		// Field fault BR-82: the flags of Auto Mode move together.
-		"compute alone": {with(auto, obj{"storageConfig": nil}),
+		"compute alone": {with(c.auto, obj{"storageConfig": nil}),
 			[]string{"must all be set to either true or false"}},
-		"storage alone": {with(good, obj{"storageConfig": obj{"blockStorage": obj{"enabled": true}}}),
+		"storage alone": {with(c.good, obj{"storageConfig": obj{"blockStorage": obj{"enabled": true}}}),
 			[]string{"must all be set to either true or false"}},
-		"Auto Mode and own add-ons": {with(auto, obj{"bootstrapSelfManagedAddons": nil}),
+		"Auto Mode and own add-ons": {with(c.auto, obj{"bootstrapSelfManagedAddons": nil}),
 			[]string{"bootstrapSelfManagedAddons must be false"}},
-		"node role without a pool": {with(auto, obj{"computeConfig": obj{
+		"node role without a pool": {with(c.auto, obj{"computeConfig": obj{
 			"enabled":     true,
 			"nodePools":   []string{},
-			"nodeRoleArn": node.out["arn"],
+			"nodeRoleArn": c.node.out["arn"],
 		}}), []string{"nodePool value(s) must be provided"}},
-		"pool without a node role": {with(auto,
-			obj{"computeConfig": obj{"enabled": true,
-				"nodePools": []string{"system"}}}), []string{"nodePool list cannot be populated"}},
-		"Auto Mode with config maps": {with(auto, obj{"accessConfig": obj{"authenticationMode": "CONFIG_MAP"}}),
+		"pool without a node role": {with(c.auto, obj{"computeConfig": obj{
+			"enabled":   true,
+			"nodePools": []string{"system"},
+		}}), []string{"nodePool list cannot be populated"}},
+		"Auto Mode with config maps": {with(c.auto, obj{"accessConfig": obj{"authenticationMode": "CONFIG_MAP"}}),
 			[]string{"authentication mode"}},
+	} {
+		t.Run(name, func(t *testing.T) { c.on(t).refuses(tCluster, r.in, r.wanted...) })
 	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			a.t = t
-			a.refuses(tCluster, c.in, c.wanted...)
-		})
-	}
-	a.t = t
-	plain := a.create(tRole, "plain", obj{"assumeRolePolicy": trust("eks.amazonaws.com")})
-	a.refuses(tCluster, with(auto, obj{"roleArn": plain.out["arn"]}), "sts:TagSession")
+	untagged := c.create(tRole, "plain", obj{"assumeRolePolicy": trust("eks.amazonaws.com")})
+	c.refuses(tCluster, with(c.auto, obj{"roleArn": untagged.out["arn"]}), "sts:TagSession")
 	// Field fault BR-84.
-	a.fails(tCluster, with(auto, obj{"computeConfig": obj{
+	c.fails(tCluster, with(c.auto, obj{"computeConfig": obj{
 		"enabled":   true,
 		"nodePools": []string{"general-purpose", "sytem"},
 	}}), "computeConfig.nodePools", "general-purpose, system")
-	a.fails(tCluster, with(good, obj{"name": strings.Repeat("x", 101)}), "name", "1 - 100")
-	a.fails(tCluster, with(good, obj{"name": "a.b"}), "name", "letters")
-	a.fails(tCluster, with(good, obj{"version": "latest"}), "version", "not a Kubernetes version")
-	a.fails(tCluster, with(good, obj{"upgradePolicy": obj{"supportType": "standard"}}), "upgradePolicy.supportType",
+}
+
+func TestClusterInputsTheProviderRefuses(t *testing.T) {
+	c := clustersToRefuse(t)
+	c.fails(tCluster, with(c.good, obj{"name": strings.Repeat("x", 101)}), "name", "1 - 100")
+	c.fails(tCluster, with(c.good, obj{"name": "a.b"}), "name", "letters")
+	c.fails(tCluster, with(c.good, obj{"version": "latest"}), "version", "not a Kubernetes version")
+	c.fails(tCluster, with(c.good, obj{"upgradePolicy": obj{"supportType": "standard"}}), "upgradePolicy.supportType",
 		"one of")
-	a.create(tCluster, "auto", auto)
-	a.refuses(tCluster, auto, "ResourceInUseException", "already exists with name")
-	a.act(func(s *world.State) error { return s.SetQuota(world.QuotaClusters, 1) })
-	a.refuses(tCluster, with(good, obj{"name": "second"}), "ResourceLimitExceededException")
+}
+
+func TestClustersHaveDistinctNamesAndAQuota(t *testing.T) {
+	c := clustersToRefuse(t)
+	c.create(tCluster, "auto", c.auto)
+	c.refuses(tCluster, c.auto, "ResourceInUseException", "already exists with name")
+	c.act(func(s *world.State) error { return s.SetQuota(world.QuotaClusters, 1) })
+	c.refuses(tCluster, with(c.good, obj{"name": "second"}), "ResourceLimitExceededException")
 }
 
 func TestAControlPlaneCannotBePlacedInEveryZone(t *testing.T) {
@@ -131,24 +159,7 @@ func TestAutoModeInAndOut(t *testing.T) {
 	role, _ := a.role("cluster", "eks.amazonaws.com", "AmazonEKSClusterPolicy")
 	node, _ := a.role("node", "ec2.amazonaws.com")
 	in := with(clusterInputs(n, role), obj{"bootstrapSelfManagedAddons": false})
-	on := with(in, obj{
-		"computeConfig": obj{
-			"enabled":     true,
-			"nodePools":   []string{"system"},
-			"nodeRoleArn": node.out["arn"],
-		},
-		"kubernetesNetworkConfig": obj{"elasticLoadBalancing": obj{"enabled": true}},
-		"storageConfig":           obj{"blockStorage": obj{"enabled": true}},
-	})
-	off := with(on, obj{
-		"computeConfig": obj{
-			"enabled":     false,
-			"nodePools":   []string{"system"},
-			"nodeRoleArn": node.out["arn"],
-		},
-		"kubernetesNetworkConfig": obj{"elasticLoadBalancing": obj{"enabled": false}},
-		"storageConfig":           obj{"blockStorage": obj{"enabled": false}},
-	})
+	on, off := with(in, autoModeInputs(true, node)), with(in, autoModeInputs(false, node))
 	cluster := a.create(tCluster, "c", in)
 	if d := a.diff(cluster, on); len(d.Replaces) > 0 {
 		t.Errorf("opting in replaces for %v", d.Replaces)

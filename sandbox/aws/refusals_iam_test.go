@@ -8,102 +8,109 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
+// malformedPolicies with words of the refusal.
+var malformedPolicies = map[string]struct{ document, wanted string }{
+	"old version": {`{"Version":"2012","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}`,
+		"valid version"},
+	"no statement":         {`{"Version":"2012-10-17"}`, "no Statement"},
+	"unknown element":      {`{"Version":"2012-10-17","Statements":[]}`, "unknown element Statements"},
+	"effect in lower case": {document(obj{"Effect": "allow", "Action": "s3:*", "Resource": "*"}), "Effect"},
+	"no action":            {document(obj{"Effect": "Allow", "Resource": "*"}), "must contain actions"},
+	"action of no vendor":  {document(obj{"Effect": "Allow", "Action": "GetObject", "Resource": "*"}), "vendor"},
+	"no resource":          {document(obj{"Effect": "Allow", "Action": "s3:*"}), "must contain resources"},
+	"resource no ARN": {document(obj{
+		"Effect":   "Allow",
+		"Action":   "s3:*",
+		"Resource": "bucket",
+	}), "ARN format"},
+	"other partition": {document(obj{
+		"Effect":   "Allow",
+		"Action":   "s3:*",
+		"Resource": "arn:aws-cn:s3:::b",
+	}), "Partition"},
+	"principal": {document(obj{
+		"Effect":    "Allow",
+		"Action":    "s3:*",
+		"Resource":  "*",
+		"Principal": "*",
+	}), "should not specify a principal"},
+	"sid with a dash": {document(obj{
+		"Sid":      "a-b",
+		"Effect":   "Allow",
+		"Action":   "s3:*",
+		"Resource": "*",
+	}), "alpha-numeric"},
+	"sid twice": {document(obj{
+		"Sid":      "a",
+		"Effect":   "Allow",
+		"Action":   "s3:*",
+		"Resource": "*",
+	}, obj{"Sid": "a", "Effect": "Allow", "Action": "s3:*", "Resource": "*"}), "must be unique"},
+	"unknown operator": {document(obj{
+		"Effect":    "Allow",
+		"Action":    "s3:*",
+		"Resource":  "*",
+		"Condition": obj{"StringEqual": obj{"aws:x": "y"}},
+	}), "Invalid Condition type"},
+	"condition of no map": {document(obj{
+		"Effect":    "Allow",
+		"Action":    "s3:*",
+		"Resource":  "*",
+		"Condition": obj{"StringEquals": "x"},
+	}), "Invalid Condition type"},
+	"list with a number": {document(obj{"Effect": "Allow", "Action": []any{1}, "Resource": "*"}), "Syntax errors"},
+}
+
 func TestMalformedPolicyDocuments(t *testing.T) {
 	a := newAccount(t)
-	cases := map[string]struct {
-		document string
-		wanted   string
-	}{
-		"old version": {`{"Version":"2012","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}`,
-			"valid version"},
-		"no statement":         {`{"Version":"2012-10-17"}`, "no Statement"},
-		"unknown element":      {`{"Version":"2012-10-17","Statements":[]}`, "unknown element Statements"},
-		"effect in lower case": {document(obj{"Effect": "allow", "Action": "s3:*", "Resource": "*"}), "Effect"},
-		"no action":            {document(obj{"Effect": "Allow", "Resource": "*"}), "must contain actions"},
-		"action of no vendor":  {document(obj{"Effect": "Allow", "Action": "GetObject", "Resource": "*"}), "vendor"},
-		"no resource":          {document(obj{"Effect": "Allow", "Action": "s3:*"}), "must contain resources"},
-		"resource no ARN": {document(obj{
-			"Effect":   "Allow",
-			"Action":   "s3:*",
-			"Resource": "bucket",
-		}), "ARN format"},
-		"other partition": {document(obj{
-			"Effect":   "Allow",
-			"Action":   "s3:*",
-			"Resource": "arn:aws-cn:s3:::b",
-		}), "Partition"},
-		"principal": {document(obj{
-			"Effect":    "Allow",
-			"Action":    "s3:*",
-			"Resource":  "*",
-			"Principal": "*",
-		}), "should not specify a principal"},
-		"sid with a dash": {document(obj{
-			"Sid":      "a-b",
-			"Effect":   "Allow",
-			"Action":   "s3:*",
-			"Resource": "*",
-		}), "alpha-numeric"},
-		"sid twice": {document(obj{
-			"Sid":      "a",
-			"Effect":   "Allow",
-			"Action":   "s3:*",
-			"Resource": "*",
-		}, obj{"Sid": "a", "Effect": "Allow", "Action": "s3:*", "Resource": "*"}), "must be unique"},
-		"unknown operator": {document(obj{
-			"Effect":    "Allow",
-			"Action":    "s3:*",
-			"Resource":  "*",
-			"Condition": obj{"StringEqual": obj{"aws:x": "y"}},
-		}), "Invalid Condition type"},
-		"condition of no map": {document(obj{
-			"Effect":    "Allow",
-			"Action":    "s3:*",
-			"Resource":  "*",
-			"Condition": obj{"StringEquals": "x"},
-		}), "Invalid Condition type"},
-		"list with a number": {document(obj{"Effect": "Allow", "Action": []any{1}, "Resource": "*"}), "Syntax errors"},
-	}
-	for name, c := range cases {
+	for name, c := range malformedPolicies {
 		t.Run(name, func(t *testing.T) {
-			a.t = t
-			a.refuses(tPolicy, obj{"policy": c.document}, "MalformedPolicyDocument", c.wanted)
+			a.on(t).refuses(tPolicy, obj{"policy": c.document}, "MalformedPolicyDocument", c.wanted)
 		})
 	}
-	a.t = t
 	a.fails(tPolicy, obj{"policy": "{"}, "policy", "invalid JSON")
-	trusts := map[string]string{
-		document(obj{"Effect": "Allow", "Action": "sts:AssumeRole"}): "Missing required field Principal",
-		document(obj{
-			"Effect":    "Allow",
-			"Action":    "sts:AssumeRole",
-			"Principal": obj{"Service": "ec2"},
-		}): "Invalid principal",
-		document(obj{
-			"Effect":    "Allow",
-			"Action":    "sts:AssumeRole",
-			"Principal": obj{"Services": "ec2.amazonaws.com"},
-		}): "Invalid principal",
-		document(obj{
-			"Effect":    "Allow",
-			"Action":    "sts:AssumeRole",
-			"Principal": obj{"Service": "ec2.amazonaws.com"},
-			"Resource":  "*",
-		}): "prohibited field Resource",
-		document(obj{
-			"Effect":    "Allow",
-			"Action":    "sts:AssumeRole",
-			"Principal": obj{"AWS": "arn:aws:iam::123456789012:role/none"},
-		}): "Invalid principal",
-		document(obj{
-			"Effect":    "Allow",
-			"Action":    "sts:AssumeRoleWithWebIdentity",
-			"Principal": obj{"Federated": "arn:aws-us-gov:iam::1:oidc/x"},
-		}): "Invalid principal",
-	}
-	for doc, wanted := range trusts {
+}
+
+// malformedTrusts with words of the refusal.
+var malformedTrusts = map[string]string{
+	document(obj{"Effect": "Allow", "Action": "sts:AssumeRole"}): "Missing required field Principal",
+	document(obj{
+		"Effect":    "Allow",
+		"Action":    "sts:AssumeRole",
+		"Principal": obj{"Service": "ec2"},
+	}): "Invalid principal",
+	document(obj{
+		"Effect":    "Allow",
+		"Action":    "sts:AssumeRole",
+		"Principal": obj{"Services": "ec2.amazonaws.com"},
+	}): "Invalid principal",
+	document(obj{
+		"Effect":    "Allow",
+		"Action":    "sts:AssumeRole",
+		"Principal": obj{"Service": "ec2.amazonaws.com"},
+		"Resource":  "*",
+	}): "prohibited field Resource",
+	document(obj{
+		"Effect":    "Allow",
+		"Action":    "sts:AssumeRole",
+		"Principal": obj{"AWS": "arn:aws:iam::123456789012:role/none"},
+	}): "Invalid principal",
+	document(obj{
+		"Effect":    "Allow",
+		"Action":    "sts:AssumeRoleWithWebIdentity",
+		"Principal": obj{"Federated": "arn:aws-us-gov:iam::1:oidc/x"},
+	}): "Invalid principal",
+}
+
+func TestMalformedTrustPolicies(t *testing.T) {
+	a := newAccount(t)
+	for doc, wanted := range malformedTrusts {
 		a.refuses(tRole, obj{"assumeRolePolicy": doc}, "MalformedPolicyDocument", wanted)
 	}
+}
+
+func TestQueuePolicyNamesItsResource(t *testing.T) {
+	a := newAccount(t)
 	a.refuses("aws:sqs/queuePolicy:QueuePolicy", obj{
 		"queueUrl": a.create(tQueue, "q", obj{}).id,
 		"policy": document(obj{

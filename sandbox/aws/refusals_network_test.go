@@ -3,6 +3,7 @@ package aws
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,88 +60,105 @@ func TestNetworkRefusals(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			a.t = t
-			a.refuses(c.typ, c.in, c.wanted...)
+			a.on(t).refuses(c.typ, c.in, c.wanted...)
 		})
 	}
 }
 
+// inputRefusal is what the provider refuses before it calls AWS.
+type inputRefusal struct {
+	typ      string
+	in       obj
+	property string
+	wanted   string
+}
+
+var (
+	tooLong = strings.Repeat("x", 257)
+	tags51  = manyTags(51)
+)
+
+func manyTags(n int) obj {
+	tags := obj{}
+	for i := range n {
+		tags[fmt.Sprint("key", i)] = "v"
+	}
+	return tags
+}
+
+var refusedVPCs = []inputRefusal{
+	{tVpc, obj{"cidrBlock": "10.0.0.1/16"}, "cidrBlock", "did you mean"},
+	{tVpc, obj{"cidrBlock": "10.0.0.0/8"}, "cidrBlock", "InvalidVpc.Range"},
+	{tVpc, obj{}, "cidrBlock", "required"},
+	{tVpc, obj{"cidrBlock": "10.0.0.0/16", "tags": tags51}, "tags", "51 tags"},
+	{tVpc, obj{"cidrBlock": "10.0.0.0/16", "tags": obj{"aws:x": "y"}}, "tags", "reserved"},
+	{tVpc, obj{"cidrBlock": "10.0.0.0/16", "tags": obj{"x": tooLong}}, "tags", "at most 256"},
+	{tVpc, obj{"cidrBlock": "10.0.0.0/16", "tags": obj{tooLong: "x"}}, "tags", "1 to 128"},
+	{tVpc, obj{"cidrBlock": "10.0.0.0/16", "tags": obj{"x": "a;b"}}, "tags", "only letters"},
+	{tVpc, obj{"cidrBlock": "10.0.0.0/16", "instanceTenancy": "shared"}, "instanceTenancy", "one of"},
+}
+
+var refusedSecurityGroups = []inputRefusal{
+	{tSecurityGroup, obj{"name": "sg-mine"}, "name", "sg-"},
+	{"aws:ec2/securityGroupRule:SecurityGroupRule", obj{
+		"type":            "inbound",
+		"fromPort":        0,
+		"toPort":          0,
+		"protocol":        "-1",
+		"securityGroupId": "sg-1",
+		"self":            true,
+	}, "type", "one of"},
+	{"aws:ec2/securityGroupRule:SecurityGroupRule", obj{
+		"type":            "ingress",
+		"fromPort":        0,
+		"toPort":          0,
+		"protocol":        "-1",
+		"securityGroupId": "sg-1",
+	}, "cidrBlocks", "must be set"},
+	{"aws:ec2/securityGroupRule:SecurityGroupRule", obj{
+		"type":            "ingress",
+		"fromPort":        443,
+		"toPort":          80,
+		"protocol":        "tcp",
+		"securityGroupId": "sg-1",
+		"self":            true,
+	}, "fromPort", "port range"},
+	{"aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule", obj{
+		"ipProtocol":      "tcp",
+		"securityGroupId": "sg-1",
+		"cidrIpv4":        "10.0.0.0/33",
+	}, "cidrIpv4", "malformed"},
+	{"aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule", obj{"ipProtocol": "-1", "securityGroupId": "sg-1"},
+		"cidrIpv4", "exactly one"},
+}
+
+var refusedTemplates = []inputRefusal{
+	{tLaunchTemplate, obj{"metadataOptions": obj{"httpTokens": "yes"}}, "metadataOptions.httpTokens", "one of"},
+	{tLaunchTemplate, obj{"metadataOptions": obj{"httpPutResponseHopLimit": 65}},
+		"metadataOptions.httpPutResponseHopLimit", "(1 - 64)"},
+	{tLaunchTemplate, obj{"userData": "#!/bin/sh"}, "userData", "BASE64"},
+	{tLaunchTemplate, obj{"userData": base64.StdEncoding.EncodeToString(make([]byte, 16385))}, "userData", "16384"},
+	{tLaunchTemplate, obj{"blockDeviceMappings": []obj{{"ebs": obj{"volumeType": "ssd"}}}},
+		"blockDeviceMappings.ebs.volumeType", "one of"},
+	{tLaunchTemplate, obj{"blockDeviceMappings": []obj{{"ebs": obj{"encrypted": "yes"}}}},
+		"blockDeviceMappings[0].ebs.encrypted", "true or false"},
+	{tLaunchTemplate, obj{"tagSpecifications": []obj{{"resourceType": "instance", "tags": obj{"aws:x": "y"}}}},
+		"tagSpecifications[0].tags", "reserved"},
+	{tLaunchTemplate, obj{"tagSpecifications": []obj{{"resourceType": "node"}}}, "tagSpecifications.resourceType",
+		"one of"},
+	{tLaunchTemplate, obj{"name": "ab"}, "name", "length"},
+}
+
 func TestNetworkInputsTheProviderRefuses(t *testing.T) {
 	a := newAccount(t)
-	long := strings.Repeat("x", 257)
-	many := obj{}
-	for i := range 51 {
-		many[fmt.Sprint("key", i)] = "v"
-	}
-	cases := []struct {
-		typ      string
-		in       obj
-		property string
-		wanted   string
-	}{
-		{tVpc, obj{"cidrBlock": "10.0.0.1/16"}, "cidrBlock", "did you mean"},
-		{tVpc, obj{"cidrBlock": "10.0.0.0/8"}, "cidrBlock", "InvalidVpc.Range"},
-		{tVpc, obj{}, "cidrBlock", "required"},
-		{tVpc, obj{"cidrBlock": "10.0.0.0/16", "tags": many}, "tags", "51 tags"},
-		{tVpc, obj{"cidrBlock": "10.0.0.0/16", "tags": obj{"aws:x": "y"}}, "tags", "reserved"},
-		{tVpc, obj{"cidrBlock": "10.0.0.0/16", "tags": obj{"x": long}}, "tags", "at most 256"},
-		{tVpc, obj{"cidrBlock": "10.0.0.0/16", "tags": obj{long: "x"}}, "tags", "1 to 128"},
-		{tVpc, obj{"cidrBlock": "10.0.0.0/16", "tags": obj{"x": "a;b"}}, "tags", "only letters"},
-		{tVpc, obj{"cidrBlock": "10.0.0.0/16", "instanceTenancy": "shared"}, "instanceTenancy", "one of"},
-		{tSecurityGroup, obj{"name": "sg-mine"}, "name", "sg-"},
-		{"aws:ec2/securityGroupRule:SecurityGroupRule", obj{
-			"type":            "inbound",
-			"fromPort":        0,
-			"toPort":          0,
-			"protocol":        "-1",
-			"securityGroupId": "sg-1",
-			"self":            true,
-		}, "type", "one of"},
-		{"aws:ec2/securityGroupRule:SecurityGroupRule", obj{
-			"type":            "ingress",
-			"fromPort":        0,
-			"toPort":          0,
-			"protocol":        "-1",
-			"securityGroupId": "sg-1",
-		}, "cidrBlocks", "must be set"},
-		{"aws:ec2/securityGroupRule:SecurityGroupRule", obj{
-			"type":            "ingress",
-			"fromPort":        443,
-			"toPort":          80,
-			"protocol":        "tcp",
-			"securityGroupId": "sg-1",
-			"self":            true,
-		}, "fromPort", "port range"},
-		{"aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule", obj{
-			"ipProtocol":      "tcp",
-			"securityGroupId": "sg-1",
-			"cidrIpv4":        "10.0.0.0/33",
-		}, "cidrIpv4", "malformed"},
-		{"aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule", obj{"ipProtocol": "-1", "securityGroupId": "sg-1"},
-			"cidrIpv4", "exactly one"},
-		{tLaunchTemplate, obj{"metadataOptions": obj{"httpTokens": "yes"}}, "metadataOptions.httpTokens", "one of"},
-		{tLaunchTemplate, obj{"metadataOptions": obj{"httpPutResponseHopLimit": 65}},
-			"metadataOptions.httpPutResponseHopLimit", "(1 - 64)"},
-		{tLaunchTemplate, obj{"userData": "#!/bin/sh"}, "userData", "BASE64"},
-		{tLaunchTemplate, obj{"userData": base64.StdEncoding.EncodeToString(make([]byte, 16385))}, "userData", "16384"},
-		{tLaunchTemplate, obj{"blockDeviceMappings": []obj{{"ebs": obj{"volumeType": "ssd"}}}},
-			"blockDeviceMappings.ebs.volumeType", "one of"},
-		{tLaunchTemplate, obj{"blockDeviceMappings": []obj{{"ebs": obj{"encrypted": "yes"}}}},
-			"blockDeviceMappings[0].ebs.encrypted", "true or false"},
-		{tLaunchTemplate, obj{"tagSpecifications": []obj{{"resourceType": "instance", "tags": obj{"aws:x": "y"}}}},
-			"tagSpecifications[0].tags", "reserved"},
-		{tLaunchTemplate, obj{"tagSpecifications": []obj{{"resourceType": "node"}}}, "tagSpecifications.resourceType",
-			"one of"},
-		{tLaunchTemplate, obj{"name": "ab"}, "name", "length"},
-	}
-	for _, c := range cases {
+	for _, c := range slices.Concat(refusedVPCs, refusedSecurityGroups, refusedTemplates) {
 		a.fails(c.typ, c.in, c.property, c.wanted)
 	}
-	// The limits themselves are fine.
-	delete(many, "key50")
-	good := obj{"cidrBlock": "10.0.0.0/16", "tags": many}
-	good["tags"].(obj)["key49"] = long[:256]
-	if _, failures := a.check(tVpc, "net", good); len(failures) > 0 {
+}
+
+func TestTagsAtTheirLimitsAreTaken(t *testing.T) {
+	good := obj{"cidrBlock": "10.0.0.0/16", "tags": with(manyTags(50), obj{"key49": tooLong[:256]})}
+	if _, failures := newAccount(t).check(tVpc, "net", good); len(failures) > 0 {
 		t.Errorf("50 tags with a value of 256 characters are refused: %v", failures)
 	}
 }

@@ -1,124 +1,167 @@
 package aws
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-func TestNodeGroupRefusals(t *testing.T) {
+// groupsUnderTest is an account with all that a node group needs, and the inputs of one that EKS takes.
+type groupsUnderTest struct {
+	*account
+	platform
+	template, elsewhere thing // elsewhere is a subnet in a zone without GPU types
+	good                obj
+}
+
+func groupsToRefuse(t *testing.T) groupsUnderTest {
 	a := newAccount(t)
 	p := a.platform()
-	lt := a.create(tLaunchTemplate, "gpu", templateInputs("gpu-l4"))
-	d := a.create(tSubnet, "net-d", obj{
+	g := groupsUnderTest{account: a, platform: p}
+	g.template = a.create(tLaunchTemplate, "gpu", templateInputs("gpu-l4"))
+	g.elsewhere = a.create(tSubnet, "net-d", obj{
 		"vpcId":            p.vpc.id,
 		"cidrBlock":        "10.0.32.0/20",
 		"availabilityZone": "us-west-2d",
 	})
-	good := groupInputs(p, lt, 0, 1, 4)
-	size := func(low, desired, high int) obj {
-		return with(good, obj{"scalingConfig": obj{"minSize": low, "desiredSize": desired, "maxSize": high}})
+	g.good = groupInputs(p, g.template, 0, 1, 4)
+	return g
+}
+
+func (g groupsUnderTest) sized(low, desired, high int) obj {
+	return with(g.good, obj{"scalingConfig": obj{"minSize": low, "desiredSize": desired, "maxSize": high}})
+}
+
+// templated is a group whose launch template has something more.
+func (g groupsUnderTest) templated(name string, more obj) obj {
+	other := g.create(tLaunchTemplate, name, with(templateInputs("x"), more))
+	return with(g.good, obj{"launchTemplate": obj{"id": other.id, "version": "1"}})
+}
+
+func TestNodeGroupRefusals(t *testing.T) {
+	g := groupsToRefuse(t)
+	for name, c := range map[string]refusal{
+		// Field fault BR-68.
+		"zone without the type": {with(g.good, obj{"subnetIds": []string{g.a.id, g.elsewhere.id}}),
+			[]string{"g6.xlarge", "not supported in your requested Availability Zone (us-west-2d)"}},
+		"subnet not there": {with(g.good, obj{"subnetIds": []string{"subnet-none"}}), []string{"subnet-none"}},
+		"reserved label": {with(g.good, obj{"labels": obj{"eks.amazonaws.com/x": "y"}}),
+			[]string{"reserved prefixes"}},
+	} {
+		t.Run(name, func(t *testing.T) { g.on(t).refuses(tNodeGroup, c.in, c.wanted...) })
 	}
-	template := func(changes obj) obj {
-		name := fmt.Sprint("t", len(changes), sorted(changes))
-		other := a.create(tLaunchTemplate, strings.Map(func(r rune) rune {
-			if strings.ContainsRune("[] ", r) {
-				return '-'
-			}
-			return r
-		}, name), with(templateInputs("x"), changes))
-		return with(good, obj{"launchTemplate": obj{"id": other.id, "version": "1"}})
-	}
-	cases := map[string]struct {
-		in     obj
-		wanted []string
-	}{
+}
+
+func TestNodeGroupSizesContradict(t *testing.T) {
+	g := groupsToRefuse(t)
+	for name, c := range map[string]refusal{
 		// Field fault BR-16.
-		"desired below minimum": {size(2, 1, 10),
+		"desired below minimum": {g.sized(2, 1, 10),
 			[]string{"Minimum capacity 2 can't be greater than desired size 1"}},
-		"desired above maximum": {size(0, 5, 3), []string{"desired capacity 5 can't be greater than max size 3"}},
-		"minimum above maximum": {size(4, 4, 3),
+		"desired above maximum": {g.sized(0, 5, 3), []string{"desired capacity 5 can't be greater than max size 3"}},
+		"minimum above maximum": {g.sized(4, 4, 3),
 			[]string{"Minimum capacity 4 can't be greater than maximum size 3"}},
-		"more nodes than quota": {size(0, 0, 451), []string{"ResourceLimitExceededException", "450"}},
-		"cluster not there": {with(good, obj{"clusterName": "none"}),
+		"more nodes than quota": {g.sized(0, 0, 451), []string{"ResourceLimitExceededException", "450"}},
+	} {
+		t.Run(name, func(t *testing.T) { g.on(t).refuses(tNodeGroup, c.in, c.wanted...) })
+	}
+}
+
+func TestNodeGroupNeedsWhatItNames(t *testing.T) {
+	g := groupsToRefuse(t)
+	for name, c := range map[string]refusal{
+		"cluster not there": {with(g.good, obj{"clusterName": "none"}),
 			[]string{"No cluster found for name: none"}},
-		"role of a cluster": {with(good, obj{"nodeRoleArn": p.clusterRole.out["arn"]}),
+		"role of a cluster": {with(g.good, obj{"nodeRoleArn": g.clusterRole.out["arn"]}),
 			[]string{"ec2.amazonaws.com", "trust relationships"}},
-		"template not there": {with(good, obj{"launchTemplate": obj{"id": "lt-none", "version": "1"}}),
+		"template not there": {with(g.good, obj{"launchTemplate": obj{"id": "lt-none", "version": "1"}}),
 			[]string{"Launch template lt-none not found"}},
-		"template version missing": {with(good, obj{"launchTemplate": obj{"id": lt.id, "version": "7"}}),
+	} {
+		t.Run(name, func(t *testing.T) { g.on(t).refuses(tNodeGroup, c.in, c.wanted...) })
+	}
+}
+
+func TestNodeGroupAndItsLaunchTemplateExclude(t *testing.T) {
+	g := groupsToRefuse(t)
+	for name, c := range map[string]refusal{
+		"template version missing": {with(g.good, obj{"launchTemplate": obj{"id": g.template.id, "version": "7"}}),
 			[]string{"version that exists"}},
 		// Field fault BR-67.
-		"disk beside a template": {with(good, obj{"diskSize": 200}),
+		"disk beside a template": {with(g.good, obj{"diskSize": 200}),
 			[]string{"Disk size must be specified within the launch template"}},
-		"types in both": {template(obj{"instanceType": "g6.xlarge"}),
+		"types in both": {g.templated("other-1", obj{"instanceType": "g6.xlarge"}),
 			[]string{"both in the launch template and in the node group"}},
-		"template with a profile": {template(obj{"iamInstanceProfile": obj{"name": "x"}}),
+		"template with a profile": {g.templated("other-2", obj{"iamInstanceProfile": obj{"name": "x"}}),
 			[]string{"should not specify iamInstanceProfile"}},
-		"template with a subnet": {template(obj{"networkInterfaces": []obj{{"subnetId": p.a.id}}}),
+		"template with a subnet": {g.templated("other-3", obj{"networkInterfaces": []obj{{"subnetId": g.a.id}}}),
 			[]string{"should not specify a subnet"}},
-		"template with spot": {template(obj{"instanceMarketOptions": obj{"marketType": "spot"}}),
+		"template with spot": {g.templated("other-4", obj{"instanceMarketOptions": obj{"marketType": "spot"}}),
 			[]string{"should not specify instanceMarketOptions"}},
-		"image in the template": {template(obj{"imageId": "ami-1"}), []string{"image id"}},
-		"type that does not exist": {with(good, obj{"instanceTypes": []string{"g6.huge"}}),
+		"image in the template": {g.templated("other-5", obj{"imageId": "ami-1"}), []string{"image id"}},
+	} {
+		t.Run(name, func(t *testing.T) { g.on(t).refuses(tNodeGroup, c.in, c.wanted...) })
+	}
+}
+
+func TestNodeGroupImageFitsItsTypes(t *testing.T) {
+	g := groupsToRefuse(t)
+	for name, c := range map[string]refusal{
+		"type that does not exist": {with(g.good, obj{"instanceTypes": []string{"g6.huge"}}),
 			[]string{"do not exist: [g6.huge]"}},
-		"GPU type, plain image": {with(good, obj{"amiType": "AL2023_x86_64_STANDARD"}),
+		"GPU type, plain image": {with(g.good, obj{"amiType": "AL2023_x86_64_STANDARD"}),
 			[]string{"not a valid instance type", "g6.xlarge"}},
-		"plain type, GPU image": {with(good, obj{"instanceTypes": []string{"m6i.large"}}),
+		"plain type, GPU image": {with(g.good, obj{"instanceTypes": []string{"m6i.large"}}),
 			[]string{"not a valid instance type", "m6i.large"}},
-		"other architecture": {with(good, obj{
+		"other architecture": {with(g.good, obj{
 			"instanceTypes": []string{"m7g.large"},
 			"amiType":       "AL2023_x86_64_STANDARD",
 		}), []string{"not a valid instance type"}},
-		"mixed architectures": {with(good, obj{
+		"mixed architectures": {with(g.good, obj{
 			"instanceTypes": []string{"m6i.large", "m7g.large"},
 			"amiType":       "AL2023_x86_64_STANDARD",
 		}), []string{"different architectures"}},
-		"AL2 with 1.36": {with(good, obj{"amiType": "AL2_x86_64_GPU", "releaseVersion": nil}),
+		"AL2 with 1.36": {with(g.good, obj{"amiType": "AL2_x86_64_GPU", "releaseVersion": nil}),
 			[]string{"only supported for kubernetes versions 1.32"}},
-		"release that is not there": {with(good, obj{"releaseVersion": "1.36.3-20260101"}),
+		"release that is not there": {with(g.good, obj{"releaseVersion": "1.36.3-20260101"}),
 			[]string{"Requested release version 1.36.3-20260101 is not valid"}},
-		"release of another minor": {with(good, obj{"releaseVersion": "1.35.5-20260911"}),
+		"release of another minor": {with(g.good, obj{"releaseVersion": "1.35.5-20260911"}),
 			[]string{"not valid for kubernetes version 1.36"}},
-		"newer than the cluster": {with(good, obj{"version": "1.37", "releaseVersion": nil}), []string{"1.37"}},
-		// Field fault BR-68.
-		"zone without the type": {with(good, obj{"subnetIds": []string{p.a.id, d.id}}),
-			[]string{"g6.xlarge", "not supported in your requested Availability Zone (us-west-2d)"}},
-		"subnet not there": {with(good, obj{"subnetIds": []string{"subnet-none"}}), []string{"subnet-none"}},
-		"reserved label":   {with(good, obj{"labels": obj{"eks.amazonaws.com/x": "y"}}), []string{"reserved prefixes"}},
+		"newer than the cluster": {with(g.good, obj{"version": "1.37", "releaseVersion": nil}), []string{"1.37"}},
+	} {
+		t.Run(name, func(t *testing.T) { g.on(t).refuses(tNodeGroup, c.in, c.wanted...) })
 	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			a.t = t
-			a.refuses(tNodeGroup, c.in, c.wanted...)
-		})
-	}
-	a.t = t
+}
+
+func TestNodeGroupInputsTheProviderRefuses(t *testing.T) {
+	g := groupsToRefuse(t)
 	for property, in := range map[string]obj{
-		"taints.effect": with(good, obj{"taints": []obj{{"key": "a", "effect": "NoSchedule"}}}), // field fault BR-63
-		"taints[0]": with(good, obj{"taints": []obj{{
+		"taints.effect": with(g.good, obj{"taints": []obj{{"key": "a", "effect": "NoSchedule"}}}), // field fault BR-63
+		"taints[0]": with(g.good, obj{"taints": []obj{{
 			"key":    strings.Repeat("a", 64),
 			"effect": "NO_SCHEDULE",
 		}}}),
-		"capacityType":          with(good, obj{"capacityType": "spot"}),
-		"amiType":               with(good, obj{"amiType": "AL2023"}),
-		"nodeGroupName":         with(good, obj{"nodeGroupName": strings.Repeat("n", 64)}),
-		"scalingConfig.maxSize": size(0, 0, 0),
-		"scalingConfig.minSize": size(-1, 0, 1),
-		"updateConfig": with(good,
+		"capacityType":          with(g.good, obj{"capacityType": "spot"}),
+		"amiType":               with(g.good, obj{"amiType": "AL2023"}),
+		"nodeGroupName":         with(g.good, obj{"nodeGroupName": strings.Repeat("n", 64)}),
+		"scalingConfig.maxSize": g.sized(0, 0, 0),
+		"scalingConfig.minSize": g.sized(-1, 0, 1),
+		"updateConfig": with(g.good,
 			obj{"updateConfig": obj{"maxUnavailable": 1, "maxUnavailablePercentage": 10}}),
-		"remoteAccess":               with(good, obj{"remoteAccess": obj{"ec2SshKey": "k"}}),
-		"scalingConfig.desiredSize":  with(good, obj{"scalingConfig": obj{"minSize": 0, "maxSize": 1}}),
-		"updateConfig.maxUnavailabl": with(good, obj{"updateConfig": obj{"maxUnavailable": 0}}),
+		"remoteAccess":               with(g.good, obj{"remoteAccess": obj{"ec2SshKey": "k"}}),
+		"scalingConfig.desiredSize":  with(g.good, obj{"scalingConfig": obj{"minSize": 0, "maxSize": 1}}),
+		"updateConfig.maxUnavailabl": with(g.good, obj{"updateConfig": obj{"maxUnavailable": 0}}),
 	} {
-		a.fails(tNodeGroup, in, property)
+		g.fails(tNodeGroup, in, property)
 	}
-	a.create(tNodeGroup, "gpu", good)
-	a.refuses(tNodeGroup, good, "ResourceInUseException", "NodeGroup already exists with name gpu-l4")
-	a.act(func(s *world.State) error { return s.SetQuota(world.QuotaNodeGroups, 1) })
-	a.refuses(tNodeGroup, with(good, obj{"nodeGroupName": "second"}), "ResourceLimitExceededException",
+}
+
+func TestNodeGroupsHaveDistinctNamesAndAQuota(t *testing.T) {
+	g := groupsToRefuse(t)
+	g.create(tNodeGroup, "gpu", g.good)
+	g.refuses(tNodeGroup, g.good, "ResourceInUseException", "NodeGroup already exists with name gpu-l4")
+	g.act(func(s *world.State) error { return s.SetQuota(world.QuotaNodeGroups, 1) })
+	g.refuses(tNodeGroup, with(g.good, obj{"nodeGroupName": "second"}), "ResourceLimitExceededException",
 		"Nodegroup limit")
 }
 

@@ -3,6 +3,7 @@ package aws
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/headroom-eks/headroom/sandbox/world"
@@ -11,17 +12,20 @@ import (
 // row describes one resource type: what the API takes, fills in, refuses and links. One row is one type; see the files
 // named after services.
 type row struct {
+	typ string // Pulumi token
 	// API actions behind each operation; several when the provider makes several calls.
-	create, read, update, delete string
+	create, read, update, delete []string
 
-	inputs   string // every input property there is
-	required string
-	// paths whose change forces a replacement; with ? only a change of a value that was there, with - only its removal
-	replaces string
-	lists    string            // paths of lists whose order counts; all others are sets
-	json     string            // paths of JSON documents: compared by meaning
-	enums    map[string]string // path -> allowed words
-	ranges   map[string][2]int
+	inputs   []string // every input property there is, but for tags
+	required []string
+	replaces []string // paths whose change forces a replacement
+	// The same, but only where a value was there, unless its whole block goes; and only when what was there goes.
+	replacesOnceSet, replacesOnRemoval []string
+
+	lists    []string            // paths of lists whose order counts; others are sets
+	json     []string            // paths of JSON documents: compared by meaning
+	enums    map[string][]string // path -> allowed words
+	ranges   map[string]span
 	defaults obj // what AWS fills in for inputs left out
 
 	name naming
@@ -31,7 +35,7 @@ type row struct {
 	upsert   bool                                      // AWS takes a second creation of the same for an update
 	computed map[string]string                         // templates of outputs, over the same and {id}, {arn}
 	arn      string                                    // template of output "arn"
-	tagged   bool
+	tagged   bool                                      // input tags and output tagsAll
 
 	refs   []ref
 	exists string // error when the id is taken; template
@@ -45,8 +49,16 @@ type row struct {
 	onRead      func(*call) error // brings live values into inputs and outputs
 	onDelete    func(*call) error
 	afterDelete func(*call) // what AWS does once it is gone
-	changes     string      // outputs that any update changes, so unknown in its preview
+	changes     []string    // outputs that any update changes, so unknown in its preview
 }
+
+// takes says whether there is such an input property.
+func (row *row) takes(property string) bool {
+	return slices.Contains(row.inputs, property) || row.tagged && property == "tags"
+}
+
+// span is what a number may be, both ends included.
+type span struct{ least, most int }
 
 // naming is how the physical name comes to be.
 type naming struct {
@@ -114,19 +126,6 @@ func dnsSuffix(partition string) string {
 	return "amazonaws.com"
 }
 
-// table holds the row of every resource type.
-var table = map[string]*row{}
-
-func register(typ string, r row) {
-	if table[typ] != nil {
-		panic("two rows for " + typ)
-	}
-	if r.tagged {
-		r.inputs += " tags"
-	}
-	table[typ] = &r
-}
-
 func rowOf(typ string) (*row, error) {
 	if r := table[typ]; r != nil {
 		return r, nil
@@ -136,27 +135,19 @@ func rowOf(typ string) (*row, error) {
 
 // denied is the error of a caller without permission, in the service's own spelling.
 func denied(s *world.State, actions ...string) error {
-	for _, list := range actions {
-		for _, action := range words(list) {
-			if s.Allowed(action) {
-				continue
-			}
-			caller := callerARN(s)
-			switch service, _, _ := strings.Cut(action, ":"); service {
-			case "ec2":
-				return fmt.Errorf("UnauthorizedOperation: You are not authorized to perform this operation. User: %s "+
-					"is not authorized to perform: %s because no identity-based policy allows the %s action",
-					caller, action, action)
-			case "iam", "sts", "sqs", "autoscaling":
-				return fmt.Errorf("AccessDenied: User: %s is not authorized to perform: %s because no identity-based "+
-					"policy allows the %s action",
-					caller, action, action)
-			default:
-				return fmt.Errorf("AccessDeniedException: User: %s is not authorized to perform: %s because no "+
-					"identity-based policy allows the %s action",
-					caller, action, action)
-			}
+	for _, action := range actions {
+		if s.Allowed(action) {
+			continue
 		}
+		code := "AccessDeniedException:"
+		switch service, _, _ := strings.Cut(action, ":"); service {
+		case "ec2":
+			code = "UnauthorizedOperation: You are not authorized to perform this operation."
+		case "iam", "sts", "sqs", "autoscaling":
+			code = "AccessDenied:"
+		}
+		return fmt.Errorf("%s User: %s is not authorized to perform: %s because no identity-based policy allows the "+
+			"%s action", code, callerARN(s), action, action)
 	}
 	return nil
 }

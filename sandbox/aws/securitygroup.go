@@ -10,134 +10,167 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-func init() {
-	register(tSecurityGroup, row{
-		create:   "ec2:CreateSecurityGroup",
-		read:     "ec2:DescribeSecurityGroups",
-		update:   "ec2:CreateTags",
-		delete:   "ec2:DeleteSecurityGroup",
-		inputs:   "description egress ingress name namePrefix revokeRulesOnDelete vpcId",
-		replaces: "description name namePrefix vpcId",
-		name: naming{
-			property: "name",
-			prefix:   "namePrefix",
-			auto:     true,
-			min:      1,
-			max:      255,
-			pattern:  regexp.MustCompile(`^([^s]|s[^g]|sg[^-])`),
-			says:     "must not begin with sg-",
+var securityGroupRow = row{
+	typ:      tSecurityGroup,
+	create:   []string{"ec2:CreateSecurityGroup"},
+	read:     []string{"ec2:DescribeSecurityGroups"},
+	update:   []string{"ec2:CreateTags"},
+	delete:   []string{"ec2:DeleteSecurityGroup"},
+	inputs:   []string{"description", "egress", "ingress", "name", "namePrefix", "revokeRulesOnDelete", "vpcId"},
+	replaces: []string{"description", "name", "namePrefix", "vpcId"},
+	name: naming{
+		property: "name",
+		prefix:   "namePrefix",
+		auto:     true,
+		min:      1,
+		max:      255,
+		pattern:  regexp.MustCompile(`^([^s]|s[^g]|sg[^-])`),
+		says:     "must not begin with sg-",
+	},
+	refs: []ref{
+		vpcRef,
+		{path: "ingress.securityGroups", typ: tSecurityGroup, gone: groupGone},
+		{path: "egress.securityGroups", typ: tSecurityGroup, gone: groupGone},
+	},
+	id:     "sg-{hex}",
+	arn:    "arn:{partition}:ec2:{region}:{account}:security-group/{id}",
+	tagged: true,
+	defaults: obj{
+		"description":         "Managed by Pulumi",
+		"revokeRulesOnDelete": false,
+		"ingress":             []any{},
+		"egress":              []any{},
+	},
+	computed: map[string]string{"ownerId": "{account}"},
+	inUse:    "DependencyViolation: resource {id} has a dependent object",
+	check:    checkSecurityGroup,
+	onCreate: createSecurityGroup,
+	onDelete: func(c *call) error { return groupInUse(c.s, c.res.ID) },
+}
+
+func checkSecurityGroup(in obj, fail func(string, string)) {
+	for i, v := range slices.Concat(list(in, "ingress"), list(in, "egress")) {
+		rule, _ := v.(obj)
+		for _, block := range texts(list(rule, "cidrBlocks")) {
+			checkCIDR(fmt.Sprintf("rules[%d].cidrBlocks", i), block, fail)
+		}
+	}
+}
+
+func createSecurityGroup(c *call) error {
+	for _, r := range c.s.OfType(tSecurityGroup) {
+		if str(r.Outputs, "name") == str(c.out, "name") && str(r.Outputs, "vpcId") == str(c.out, "vpcId") {
+			return fmt.Errorf("InvalidGroup.Duplicate: The security group '%s' already exists for VPC '%s'",
+				str(c.out, "name"), str(c.out, "vpcId"))
+		}
+	}
+	return nil
+}
+
+var securityGroupRuleRow = row{
+	typ:    "aws:ec2/securityGroupRule:SecurityGroupRule",
+	create: []string{"ec2:AuthorizeSecurityGroupIngress", "ec2:AuthorizeSecurityGroupEgress"},
+	read:   []string{"ec2:DescribeSecurityGroups"},
+	update: []string{"ec2:UpdateSecurityGroupRuleDescriptionsIngress"},
+	delete: []string{"ec2:RevokeSecurityGroupIngress", "ec2:RevokeSecurityGroupEgress"},
+	inputs: []string{
+		"cidrBlocks", "description", "fromPort", "ipv6CidrBlocks", "prefixListIds", "protocol", "securityGroupId",
+		"self", "sourceSecurityGroupId", "toPort", "type",
+	},
+	required: []string{"fromPort", "protocol", "securityGroupId", "toPort", "type"},
+	replaces: []string{
+		"cidrBlocks", "fromPort", "ipv6CidrBlocks", "prefixListIds", "protocol", "securityGroupId", "self",
+		"sourceSecurityGroupId", "toPort", "type",
+	},
+	enums: map[string][]string{
+		"type": {"ingress", "egress"},
+	},
+	ranges: map[string]span{
+		"fromPort": {-1, 65535},
+		"toPort":   {-1, 65535},
+	},
+	refs: []ref{
+		{path: "securityGroupId", typ: tSecurityGroup, gone: groupGone, onGone: cascades},
+		{path: "sourceSecurityGroupId", typ: tSecurityGroup, gone: groupGone},
+	},
+	id:       "sgrule-{hex}",
+	computed: map[string]string{"securityGroupRuleId": "sgr-{random}"},
+	check:    checkSecurityGroupRule,
+	onCreate: createSecurityGroupRule,
+}
+
+func checkSecurityGroupRule(in obj, fail func(string, string)) {
+	checkRule(in, str(in, "protocol"), "cidrBlocks", fail)
+	if !has(in, "cidrBlocks") && !has(in, "ipv6CidrBlocks") && !has(in, "prefixListIds") &&
+		!has(in, "sourceSecurityGroupId") && !truth(in, "self") && !isUnknown(in["self"]) {
+		fail("cidrBlocks", "one of cidrBlocks, ipv6CidrBlocks, self, sourceSecurityGroupId or prefixListIds "+
+			"must be set to create a security group rule")
+	}
+}
+
+func createSecurityGroupRule(c *call) error {
+	return duplicateRule(c, "type", "cidrBlocks", "ipv6CidrBlocks", "fromPort", "toPort", "protocol", "securityGroupId",
+		"self", "sourceSecurityGroupId")
+}
+
+var (
+	ingressRuleRow = directedRule("Ingress")
+	egressRuleRow  = directedRule("Egress")
+)
+
+// directedRule is the row of the newer rule types, one for each direction.
+func directedRule(direction string) row {
+	return row{
+		typ:    "aws:vpc/securityGroup" + direction + "Rule:SecurityGroup" + direction + "Rule",
+		create: []string{"ec2:AuthorizeSecurityGroup" + direction},
+		read:   []string{"ec2:DescribeSecurityGroupRules"},
+		update: []string{"ec2:ModifySecurityGroupRules"},
+		delete: []string{"ec2:RevokeSecurityGroup" + direction},
+		inputs: []string{
+			"cidrIpv4", "cidrIpv6", "description", "fromPort", "ipProtocol", "prefixListId",
+			"referencedSecurityGroupId", "securityGroupId", "toPort",
 		},
-		refs: []ref{
-			vpcRef,
-			{path: "ingress.securityGroups", typ: tSecurityGroup, gone: groupGone},
-			{path: "egress.securityGroups", typ: tSecurityGroup, gone: groupGone},
+		required: []string{"ipProtocol", "securityGroupId"},
+		replaces: []string{"securityGroupId"},
+		ranges: map[string]span{
+			"fromPort": {-1, 65535},
+			"toPort":   {-1, 65535},
 		},
-		id:     "sg-{hex}",
-		arn:    "arn:{partition}:ec2:{region}:{account}:security-group/{id}",
-		tagged: true,
-		defaults: obj{
-			"description":         "Managed by Pulumi",
-			"revokeRulesOnDelete": false,
-			"ingress":             []any{},
-			"egress":              []any{},
-		},
-		computed: map[string]string{"ownerId": "{account}"},
-		inUse:    "DependencyViolation: resource {id} has a dependent object",
-		check: func(in obj, fail func(string, string)) {
-			for i, v := range slices.Concat(list(in, "ingress"), list(in, "egress")) {
-				rule, _ := v.(obj)
-				for _, block := range texts(list(rule, "cidrBlocks")) {
-					checkCIDR(fmt.Sprintf("rules[%d].cidrBlocks", i), block, fail)
-				}
-			}
-		},
-		onCreate: func(c *call) error {
-			for _, r := range c.s.OfType(tSecurityGroup) {
-				if str(r.Outputs, "name") == str(c.out, "name") && str(r.Outputs, "vpcId") == str(c.out, "vpcId") {
-					return fmt.Errorf("InvalidGroup.Duplicate: The security group '%s' already exists for VPC '%s'",
-						str(c.out, "name"), str(c.out, "vpcId"))
-				}
-			}
-			return nil
-		},
-		onDelete: func(c *call) error { return groupInUse(c.s, c.res.ID) },
-	})
-	register("aws:ec2/securityGroupRule:SecurityGroupRule", row{
-		create: "ec2:AuthorizeSecurityGroupIngress ec2:AuthorizeSecurityGroupEgress",
-		read:   "ec2:DescribeSecurityGroups",
-		update: "ec2:UpdateSecurityGroupRuleDescriptionsIngress",
-		delete: "ec2:RevokeSecurityGroupIngress ec2:RevokeSecurityGroupEgress",
-		inputs: "cidrBlocks description fromPort ipv6CidrBlocks prefixListIds protocol securityGroupId self " +
-			"sourceSecurityGroupId toPort type",
-		required: "fromPort protocol securityGroupId toPort type",
-		replaces: "cidrBlocks fromPort ipv6CidrBlocks prefixListIds protocol securityGroupId self " +
-			"sourceSecurityGroupId toPort type",
-		enums:  map[string]string{"type": "ingress egress"},
-		ranges: map[string][2]int{"fromPort": {-1, 65535}, "toPort": {-1, 65535}},
 		refs: []ref{
 			{path: "securityGroupId", typ: tSecurityGroup, gone: groupGone, onGone: cascades},
-			{path: "sourceSecurityGroupId", typ: tSecurityGroup, gone: groupGone},
+			{path: "referencedSecurityGroupId", typ: tSecurityGroup, gone: groupGone},
 		},
-		id:       "sgrule-{hex}",
-		computed: map[string]string{"securityGroupRuleId": "sgr-{random}"},
-		check: func(in obj, fail func(string, string)) {
-			checkRule(in, str(in, "protocol"), "cidrBlocks", fail)
-			if !has(in, "cidrBlocks") && !has(in, "ipv6CidrBlocks") && !has(in, "prefixListIds") &&
-				!has(in, "sourceSecurityGroupId") && !truth(in, "self") && !isUnknown(in["self"]) {
-				fail("cidrBlocks", "one of cidrBlocks, ipv6CidrBlocks, self, sourceSecurityGroupId or prefixListIds "+
-					"must be set to create a security group rule")
-			}
-		},
-		onCreate: func(c *call) error {
-			return duplicateRule(c, "type cidrBlocks ipv6CidrBlocks fromPort toPort protocol securityGroupId self "+
-				"sourceSecurityGroupId")
-		},
-	})
-	for _, direction := range []string{"Ingress", "Egress"} {
-		register(fmt.Sprintf("aws:vpc/securityGroup%sRule:SecurityGroup%sRule", direction, direction), row{
-			create: "ec2:AuthorizeSecurityGroup" + direction,
-			read:   "ec2:DescribeSecurityGroupRules",
-			update: "ec2:ModifySecurityGroupRules",
-			delete: "ec2:RevokeSecurityGroup" + direction,
-			inputs: "cidrIpv4 cidrIpv6 description fromPort ipProtocol prefixListId referencedSecurityGroupId " +
-				"securityGroupId toPort",
-			required: "ipProtocol securityGroupId",
-			replaces: "securityGroupId",
-			ranges:   map[string][2]int{"fromPort": {-1, 65535}, "toPort": {-1, 65535}},
-			refs: []ref{
-				{path: "securityGroupId", typ: tSecurityGroup, gone: groupGone, onGone: cascades},
-				{path: "referencedSecurityGroupId", typ: tSecurityGroup, gone: groupGone},
-			},
-			id:       "sgr-{hex}",
-			arn:      "arn:{partition}:ec2:{region}:{account}:security-group-rule/{id}",
-			tagged:   true,
-			computed: map[string]string{"securityGroupRuleId": "{id}"},
-			check: func(in obj, fail func(string, string)) {
-				checkRule(in, str(in, "ipProtocol"), "cidrIpv4", fail)
-				given := 0
-				for _, k := range words("cidrIpv4 cidrIpv6 prefixListId referencedSecurityGroupId") {
-					if has(in, k) {
-						given++
-					}
-				}
-				if given != 1 {
-					fail("cidrIpv4", "exactly one of cidrIpv4, cidrIpv6, prefixListId, referencedSecurityGroupId "+
-						"must be set")
-				}
-			},
-			onCreate: func(c *call) error {
-				return duplicateRule(c, "cidrIpv4 cidrIpv6 fromPort toPort ipProtocol securityGroupId "+
-					"referencedSecurityGroupId")
-			},
-		})
+		id:       "sgr-{hex}",
+		arn:      "arn:{partition}:ec2:{region}:{account}:security-group-rule/{id}",
+		tagged:   true,
+		computed: map[string]string{"securityGroupRuleId": "{id}"},
+		check:    checkDirectedRule,
+		onCreate: createDirectedRule,
 	}
+}
+
+func checkDirectedRule(in obj, fail func(string, string)) {
+	checkRule(in, str(in, "ipProtocol"), "cidrIpv4", fail)
+	given := 0
+	for _, k := range []string{"cidrIpv4", "cidrIpv6", "prefixListId", "referencedSecurityGroupId"} {
+		if has(in, k) {
+			given++
+		}
+	}
+	if given != 1 {
+		fail("cidrIpv4", "exactly one of cidrIpv4, cidrIpv6, prefixListId, referencedSecurityGroupId must be set")
+	}
+}
+
+func createDirectedRule(c *call) error {
+	return duplicateRule(c, "cidrIpv4", "cidrIpv6", "fromPort", "toPort", "ipProtocol", "securityGroupId",
+		"referencedSecurityGroupId")
 }
 
 // groupInUse refuses while an instance has the security group on a network interface.
 func groupInUse(s *world.State, id string) error {
 	for _, i := range s.SortedInstances(func(i *world.Instance) bool {
-		return i.Running() &&
-			slices.Contains(i.SecurityGroups, id)
+		return i.Running() && slices.Contains(i.SecurityGroups, id)
 	}) {
 		return fmt.Errorf(
 			"DependencyViolation: resource %s has a dependent object (a network interface of instance %s)", id, i.ID)
@@ -145,10 +178,10 @@ func groupInUse(s *world.State, id string) error {
 	return nil
 }
 
-func duplicateRule(c *call, keys string) error {
+func duplicateRule(c *call, keys ...string) error {
 	for _, r := range c.s.OfType(c.res.Type) {
 		equal := true
-		for _, k := range words(keys) {
+		for _, k := range keys {
 			equal = equal && same(r.Inputs[k], c.in[k])
 		}
 		if equal {
@@ -158,8 +191,11 @@ func duplicateRule(c *call, keys string) error {
 	return nil
 }
 
+// protocols by name and by number.
+var protocols = []string{"-1", "tcp", "udp", "icmp", "icmpv6", "all", "6", "17", "1", "58"}
+
 func checkRule(in obj, protocol, blocks string, fail func(string, string)) {
-	if protocol != "" && !member("-1 tcp udp icmp icmpv6 all 6 17 1 58", strings.ToLower(protocol)) {
+	if protocol != "" && !slices.Contains(protocols, strings.ToLower(protocol)) {
 		fail("protocol", fmt.Sprintf("%q is not a protocol", protocol))
 	}
 	if from, to := num(in, "fromPort"), num(in, "toPort"); has(in, "fromPort") && has(in, "toPort") && from > to &&

@@ -9,95 +9,105 @@ import (
 
 const tQueue = "aws:sqs/queue:Queue"
 
-func init() {
-	register(tQueue, row{
-		create: "sqs:CreateQueue",
-		read:   "sqs:GetQueueAttributes",
-		update: "sqs:SetQueueAttributes sqs:TagQueue",
-		delete: "sqs:DeleteQueue",
-		inputs: "contentBasedDeduplication deduplicationScope delaySeconds fifoQueue fifoThroughputLimit " +
-			"kmsDataKeyReusePeriodSeconds kmsMasterKeyId maxMessageSize messageRetentionSeconds name namePrefix policy " +
-			"receiveWaitTimeSeconds redriveAllowPolicy redrivePolicy sqsManagedSseEnabled visibilityTimeoutSeconds",
-		replaces: "name namePrefix fifoQueue",
-		json:     "policy redrivePolicy redriveAllowPolicy",
-		tagged:   true,
-		name: naming{
-			property: "name",
-			prefix:   "namePrefix",
-			auto:     true,
-			min:      1,
-			max:      80,
-			pattern:  regexp.MustCompile(`^[a-zA-Z0-9_-]+(\.fifo)?$`),
-			says:     "letters, digits, - and _",
-		},
-		ranges: map[string][2]int{
-			"messageRetentionSeconds":      {60, 1209600},
-			"visibilityTimeoutSeconds":     {0, 43200},
-			"delaySeconds":                 {0, 900},
-			"receiveWaitTimeSeconds":       {0, 20},
-			"maxMessageSize":               {1024, 1048576},
-			"kmsDataKeyReusePeriodSeconds": {60, 86400},
-		},
-		defaults: obj{
-			"messageRetentionSeconds":      345600,
-			"visibilityTimeoutSeconds":     30,
-			"delaySeconds":                 0,
-			"receiveWaitTimeSeconds":       0,
-			"maxMessageSize":               262144,
-			"kmsDataKeyReusePeriodSeconds": 300,
-			"fifoQueue":                    false,
-		},
-		refs: []ref{
-			{
-				path:   "kmsMasterKeyId",
-				typ:    tKey,
-				onGone: dangles,
-			}, {path: "kmsMasterKeyId", typ: tKey, by: "arn", onGone: dangles},
-		},
-		id:       "https://sqs.{region}.{dns}/{account}/{name}",
-		arn:      "arn:{partition}:sqs:{region}:{account}:{name}",
-		computed: map[string]string{"url": "{id}"},
-		exists:   "QueueAlreadyExists: A queue named {name} already exists.",
-		check: func(in obj, fail func(string, string)) {
-			if truth(in, "sqsManagedSseEnabled") && has(in, "kmsMasterKeyId") {
-				fail("kmsMasterKeyId", "conflicts with sqsManagedSseEnabled: You can use one type of server-side "+
-					"encryption (SSE) at one time.")
-			}
-		},
-		onCreate: func(c *call) error {
-			if !has(c.in, "sqsManagedSseEnabled") {
-				c.set("sqsManagedSseEnabled", !has(c.in, "kmsMasterKeyId"))
-			}
-			return queuePolicy(c, str(c.in, "policy"))
-		},
-		onUpdate: func(c *call) error { return queuePolicy(c, str(c.in, "policy")) },
-	})
-	register("aws:sqs/queuePolicy:QueuePolicy", row{
-		create:   "sqs:SetQueueAttributes",
-		read:     "sqs:GetQueueAttributes",
-		update:   "sqs:SetQueueAttributes",
-		delete:   "sqs:SetQueueAttributes",
-		inputs:   "policy queueUrl",
-		required: "policy queueUrl",
-		replaces: "queueUrl",
-		json:     "policy",
-		id:       "{queueUrl}",
-		upsert:   true,
-		refs: []ref{{
-			path:   "queueUrl",
-			typ:    tQueue,
-			gone:   "AWS.SimpleQueueService.NonExistentQueue: The specified queue does not exist.",
-			onGone: cascades,
-		}},
-		onCreate: setQueuePolicy,
-		onUpdate: setQueuePolicy,
-		onDelete: func(c *call) error {
-			if queue := c.s.Get(tQueue, str(c.in, "queueUrl")); queue != nil {
-				delete(queue.Outputs, "policy")
-			}
-			return nil
-		},
-	})
+var queueRow = row{
+	typ:    tQueue,
+	create: []string{"sqs:CreateQueue"},
+	read:   []string{"sqs:GetQueueAttributes"},
+	update: []string{"sqs:SetQueueAttributes", "sqs:TagQueue"},
+	delete: []string{"sqs:DeleteQueue"},
+	inputs: []string{
+		"contentBasedDeduplication", "deduplicationScope", "delaySeconds", "fifoQueue", "fifoThroughputLimit",
+		"kmsDataKeyReusePeriodSeconds", "kmsMasterKeyId", "maxMessageSize", "messageRetentionSeconds", "name",
+		"namePrefix", "policy", "receiveWaitTimeSeconds", "redriveAllowPolicy", "redrivePolicy",
+		"sqsManagedSseEnabled", "visibilityTimeoutSeconds",
+	},
+	replaces: []string{"name", "namePrefix", "fifoQueue"},
+	json:     []string{"policy", "redrivePolicy", "redriveAllowPolicy"},
+	tagged:   true,
+	name: naming{
+		property: "name",
+		prefix:   "namePrefix",
+		auto:     true,
+		min:      1,
+		max:      80,
+		pattern:  regexp.MustCompile(`^[a-zA-Z0-9_-]+(\.fifo)?$`),
+		says:     "letters, digits, - and _",
+	},
+	ranges: map[string]span{
+		"messageRetentionSeconds":      {60, 1209600},
+		"visibilityTimeoutSeconds":     {0, 43200},
+		"delaySeconds":                 {0, 900},
+		"receiveWaitTimeSeconds":       {0, 20},
+		"maxMessageSize":               {1024, 1048576},
+		"kmsDataKeyReusePeriodSeconds": {60, 86400},
+	},
+	defaults: obj{
+		"messageRetentionSeconds":      345600,
+		"visibilityTimeoutSeconds":     30,
+		"delaySeconds":                 0,
+		"receiveWaitTimeSeconds":       0,
+		"maxMessageSize":               262144,
+		"kmsDataKeyReusePeriodSeconds": 300,
+		"fifoQueue":                    false,
+	},
+	refs: []ref{
+		{
+			path:   "kmsMasterKeyId",
+			typ:    tKey,
+			onGone: dangles,
+		}, {path: "kmsMasterKeyId", typ: tKey, by: "arn", onGone: dangles},
+	},
+	id:       "https://sqs.{region}.{dns}/{account}/{name}",
+	arn:      "arn:{partition}:sqs:{region}:{account}:{name}",
+	computed: map[string]string{"url": "{id}"},
+	exists:   "QueueAlreadyExists: A queue named {name} already exists.",
+	check:    checkQueue,
+	onCreate: createQueue,
+	onUpdate: func(c *call) error { return queuePolicy(c, str(c.in, "policy")) },
+}
+
+func checkQueue(in obj, fail func(string, string)) {
+	if truth(in, "sqsManagedSseEnabled") && has(in, "kmsMasterKeyId") {
+		fail("kmsMasterKeyId", "conflicts with sqsManagedSseEnabled: You can use one type of server-side "+
+			"encryption (SSE) at one time.")
+	}
+}
+
+func createQueue(c *call) error {
+	if !has(c.in, "sqsManagedSseEnabled") {
+		c.set("sqsManagedSseEnabled", !has(c.in, "kmsMasterKeyId"))
+	}
+	return queuePolicy(c, str(c.in, "policy"))
+}
+
+var queuePolicyRow = row{
+	typ:      "aws:sqs/queuePolicy:QueuePolicy",
+	create:   []string{"sqs:SetQueueAttributes"},
+	read:     []string{"sqs:GetQueueAttributes"},
+	update:   []string{"sqs:SetQueueAttributes"},
+	delete:   []string{"sqs:SetQueueAttributes"},
+	inputs:   []string{"policy", "queueUrl"},
+	required: []string{"policy", "queueUrl"},
+	replaces: []string{"queueUrl"},
+	json:     []string{"policy"},
+	id:       "{queueUrl}",
+	upsert:   true,
+	refs: []ref{{
+		path:   "queueUrl",
+		typ:    tQueue,
+		gone:   "AWS.SimpleQueueService.NonExistentQueue: The specified queue does not exist.",
+		onGone: cascades,
+	}},
+	onCreate: setQueuePolicy,
+	onUpdate: setQueuePolicy,
+	onDelete: deleteQueuePolicy,
+}
+
+func deleteQueuePolicy(c *call) error {
+	if queue := c.s.Get(tQueue, str(c.in, "queueUrl")); queue != nil {
+		delete(queue.Outputs, "policy")
+	}
+	return nil
 }
 
 func setQueuePolicy(c *call) error {

@@ -10,50 +10,56 @@ import (
 
 const tParameter = "aws:ssm/parameter:Parameter"
 
-func init() {
-	register(tParameter, row{
-		create:   "ssm:PutParameter",
-		read:     "ssm:GetParameter",
-		update:   "ssm:PutParameter ssm:AddTagsToResource",
-		delete:   "ssm:DeleteParameter",
-		inputs:   "allowedPattern arn dataType description insecureValue keyId name overwrite tier type value",
-		required: "type",
-		replaces: "name",
-		tagged:   true,
-		name: naming{
-			property: "name",
-			auto:     true,
-			min:      1,
-			max:      1011,
-			pattern:  regexp.MustCompile(`^[a-zA-Z0-9_.\-/]+$`),
-			says:     "letters, digits and _.-/",
-		},
-		enums: map[string]string{
-			"type": "String StringList SecureString",
-			"tier": "Standard Advanced Intelligent-Tiering",
-		},
-		defaults: obj{"tier": "Standard", "dataType": "text"},
-		id:       "{name}",
-		arn:      "arn:{partition}:ssm:{region}:{account}:parameter/{path}",
-		exists: "ParameterAlreadyExists: The parameter already exists. To overwrite this value, set the overwrite " +
-			"option in the request to true.",
-		derive: func(_ *world.State, in obj) (obj, error) {
-			return obj{"path": strings.TrimPrefix(str(in, "name"), "/")}, nil
-		},
-		check: func(in obj, fail func(string, string)) {
-			name := strings.ToLower(strings.TrimPrefix(str(in, "name"), "/"))
-			if strings.HasPrefix(name, "aws") || strings.HasPrefix(name, "ssm") {
-				fail("name", "ValidationException: Parameter name: can't be prefixed with \"aws\" or \"ssm\" "+
-					"(case-insensitive)")
-			}
-			if !has(in, "value") && !has(in, "insecureValue") {
-				fail("value", "one of value, insecureValue must be set")
-			}
-		},
-		onCreate: putParameter,
-		onUpdate: putParameter,
-		changes:  "version",
-	})
+var parameterRow = row{
+	typ:    tParameter,
+	create: []string{"ssm:PutParameter"},
+	read:   []string{"ssm:GetParameter"},
+	update: []string{"ssm:PutParameter", "ssm:AddTagsToResource"},
+	delete: []string{"ssm:DeleteParameter"},
+	inputs: []string{
+		"allowedPattern", "arn", "dataType", "description", "insecureValue", "keyId", "name", "overwrite", "tier",
+		"type", "value",
+	},
+	required: []string{"type"},
+	replaces: []string{"name"},
+	tagged:   true,
+	name: naming{
+		property: "name",
+		auto:     true,
+		min:      1,
+		max:      1011,
+		pattern:  regexp.MustCompile(`^[a-zA-Z0-9_.\-/]+$`),
+		says:     "letters, digits and _.-/",
+	},
+	enums: map[string][]string{
+		"type": {"String", "StringList", "SecureString"},
+		"tier": {"Standard", "Advanced", "Intelligent-Tiering"},
+	},
+	defaults: obj{"tier": "Standard", "dataType": "text"},
+	id:       "{name}",
+	arn:      "arn:{partition}:ssm:{region}:{account}:parameter/{path}",
+	exists: "ParameterAlreadyExists: The parameter already exists. To overwrite this value, set the overwrite " +
+		"option in the request to true.",
+	derive:   deriveParameter,
+	check:    checkParameter,
+	onCreate: putParameter,
+	onUpdate: putParameter,
+	changes:  []string{"version"},
+}
+
+func deriveParameter(_ *world.State, in obj) (obj, error) {
+	return obj{"path": strings.TrimPrefix(str(in, "name"), "/")}, nil
+}
+
+func checkParameter(in obj, fail func(string, string)) {
+	name := strings.ToLower(strings.TrimPrefix(str(in, "name"), "/"))
+	if strings.HasPrefix(name, "aws") || strings.HasPrefix(name, "ssm") {
+		fail("name", "ValidationException: Parameter name: can't be prefixed with \"aws\" or \"ssm\" "+
+			"(case-insensitive)")
+	}
+	if !has(in, "value") && !has(in, "insecureValue") {
+		fail("value", "one of value, insecureValue must be set")
+	}
 }
 
 func putParameter(c *call) error {

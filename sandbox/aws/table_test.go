@@ -16,7 +16,7 @@ func TestEveryReferencePointsAtARowThatIsThere(t *testing.T) {
 			if table[r.typ] == nil {
 				t.Errorf("%s: %s names %s, which has no row", typ, r.path, r.typ)
 			}
-			if head, _, _ := strings.Cut(r.path, "."); !member(row.inputs, head) {
+			if head, _, _ := strings.Cut(r.path, "."); !row.takes(head) {
 				t.Errorf("%s: the reference %s is not an input", typ, r.path)
 			}
 		}
@@ -26,31 +26,32 @@ func TestEveryReferencePointsAtARowThatIsThere(t *testing.T) {
 func TestEveryRowNamesOnlyItsOwnInputs(t *testing.T) {
 	action := regexp.MustCompile(`^[a-z0-9]+:[A-Z][A-Za-z]+$`)
 	for typ, row := range table {
-		named := slices.Concat(words(row.required), words(row.lists), words(row.json), words(row.replaces),
+		named := slices.Concat(row.required, row.lists, row.json,
+			row.replaces, row.replacesOnceSet, row.replacesOnRemoval,
 			sorted(anyKeys(row.enums)), sorted(anyKeys(row.ranges)))
 		for _, path := range named {
-			if head, _, _ := strings.Cut(strings.TrimLeft(path, "?-"), "."); !member(row.inputs, head) {
+			if head, _, _ := strings.Cut(path, "."); !row.takes(head) {
 				t.Errorf("%s: %s is not an input", typ, path)
 			}
 		}
 		for path := range row.defaults {
-			if !member(row.inputs, path) {
+			if !row.takes(path) {
 				t.Errorf("%s: default of %s, which is not an input", typ, path)
 			}
 		}
 		if n := row.name; n.property != "" &&
-			(!member(row.inputs, n.property) || n.prefix != "" && !member(row.inputs, n.prefix)) {
+			(!row.takes(n.property) || n.prefix != "" && !row.takes(n.prefix)) {
 			t.Errorf("%s: the name %s or its prefix is not an input", typ, n.property)
 		}
-		for _, a := range slices.Concat(words(row.create), words(row.read), words(row.update), words(row.delete)) {
+		for _, a := range slices.Concat(row.create, row.read, row.update, row.delete) {
 			if !action.MatchString(a) {
 				t.Errorf("%s: %q is not an API action", typ, a)
 			}
 		}
-		if row.create == "" || row.read == "" || row.delete == "" || row.id == "" {
+		if len(row.create) == 0 || len(row.read) == 0 || len(row.delete) == 0 || row.id == "" {
 			t.Errorf("%s: a row needs create, read, delete and id", typ)
 		}
-		if row.update == "" && row.onUpdate != nil {
+		if len(row.update) == 0 && row.onUpdate != nil {
 			t.Errorf("%s: an update without an API action", typ)
 		}
 	}

@@ -166,16 +166,14 @@ func one(o obj, path string) any {
 	return nil
 }
 
-func str(o obj, path string) string    { s, _ := one(o, path).(string); return s }
-func num(o obj, path string) int       { f, _ := one(o, path).(float64); return int(f) }
-func truth(o obj, path string) bool    { b, _ := one(o, path).(bool); return b }
-func list(o obj, path string) []any    { l, _ := one(o, path).([]any); return l }
-func has(o obj, path string) bool      { return one(o, path) != nil }
-func isUnknown(v any) bool             { _, ok := v.(unknown); return ok }
-func words(s string) []string          { return strings.Fields(s) }
-func sorted(o obj) []string            { return slices.Sorted(maps.Keys(o)) }
-func same(a, b any) bool               { return reflect.DeepEqual(a, b) }
-func member(set string, s string) bool { return slices.Contains(words(set), s) }
+func str(o obj, path string) string { s, _ := one(o, path).(string); return s }
+func num(o obj, path string) int    { f, _ := one(o, path).(float64); return int(f) }
+func truth(o obj, path string) bool { b, _ := one(o, path).(bool); return b }
+func list(o obj, path string) []any { l, _ := one(o, path).([]any); return l }
+func has(o obj, path string) bool   { return one(o, path) != nil }
+func isUnknown(v any) bool          { _, ok := v.(unknown); return ok }
+func sorted(o obj) []string         { return slices.Sorted(maps.Keys(o)) }
+func same(a, b any) bool            { return reflect.DeepEqual(a, b) }
 
 // texts are the strings of a list; anything else in it is left out.
 func texts(l []any) []string {

@@ -22,35 +22,33 @@ var tagText = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
 
 // verify reports everything about the inputs that the provider refuses before it calls AWS. Unknown values pass.
 func (row *row) verify(in obj, fail func(path, reason string)) {
-	known := words(row.inputs)
 	for _, k := range sorted(in) {
-		if !slices.Contains(known, k) && k != defaultsKey {
+		if !row.takes(k) && k != defaultsKey {
 			fail(k, fmt.Sprintf("%q is not an input the sandbox knows of this type; if AWS has it, add it to the row "+
 				"in sandbox/aws", k))
 		}
 	}
-	for _, k := range words(row.required) {
+	for _, k := range row.required {
 		if !has(in, k) {
 			fail(k, "required and missing")
 		}
 	}
 	for path, allowed := range row.enums {
 		for _, v := range at(in, path) {
-			if s, ok := v.(string); ok && !member(allowed, s) {
-				fail(path, fmt.Sprintf("expected %s to be one of [%s], got %s", path,
-					strings.ReplaceAll(allowed, " ", ", "), s))
+			if s, ok := v.(string); ok && !slices.Contains(allowed, s) {
+				fail(path, fmt.Sprintf("expected %s to be one of [%s], got %s", path, strings.Join(allowed, ", "), s))
 			}
 		}
 	}
 	for path, limits := range row.ranges {
 		for _, v := range at(in, path) {
-			if n, ok := v.(float64); ok && (int(n) < limits[0] || int(n) > limits[1]) {
-				fail(path, fmt.Sprintf("expected %s to be in the range (%d - %d), got %d", path, limits[0], limits[1],
-					int(n)))
+			if n, ok := v.(float64); ok && (int(n) < limits.least || int(n) > limits.most) {
+				fail(path, fmt.Sprintf("expected %s to be in the range (%d - %d), got %d", path, limits.least,
+					limits.most, int(n)))
 			}
 		}
 	}
-	for _, path := range words(row.json) {
+	for _, path := range row.json {
 		for _, v := range at(in, path) {
 			if s, ok := v.(string); ok && !json.Valid([]byte(s)) {
 				fail(path, fmt.Sprintf("%q contains an invalid JSON", path))

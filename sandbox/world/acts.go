@@ -115,8 +115,7 @@ func (s *State) ScaleNodePool(p NodePool, n int) ([]*Instance, error) {
 // NodesOfPool lists the running instances of a NodePool, the oldest first.
 func (s *State) NodesOfPool(cluster, pool string) []*Instance {
 	return s.SortedInstances(func(i *Instance) bool {
-		return i.Running() && i.Cluster == cluster && i.Pool == pool &&
-			pool != ""
+		return i.Running() && i.Cluster == cluster && i.Pool == pool && pool != ""
 	})
 }
 

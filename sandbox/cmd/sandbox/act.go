@@ -52,8 +52,7 @@ var acts = map[string]struct {
 		}},
 	"interrupt": {"<pool>", "take a spot node of a pool away", 1, 1, func(s *world.State, a []string) (string, error) {
 		for _, i := range s.SortedInstances(func(i *world.Instance) bool {
-			return i.Running() && i.Spot &&
-				of(i, a[0])
+			return i.Running() && i.Spot && of(i, a[0])
 		}) {
 			return "EC2 took " + i.ID + " back", s.Interrupt(i.ID)
 		}
