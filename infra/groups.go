@@ -54,17 +54,15 @@ type group struct {
 func groups(at string, p config.Pool, env config.Environment, f facts) (out []group, problems problem.List) {
 	shape := f.Shapes[p.InstanceTypes[0]]
 	base := nodegroup.Args{
-		KubernetesVersion: env.Cluster.KubernetesVersion,
-		Pool:              p.Name,
-		InstanceTypes:     p.InstanceTypes,
-		Shape:             shape,
-		CapacityType:      p.CapacityTypes[0],
-		ReleaseVersion:    env.System.AMIRelease,
-		DiskGiB:           p.DiskGiB,
-		Labels:            ownLabels(p, shape),
-		Taints:            append(p.AllTaints(), p.StartupTaints...),
-		NodeRepair:        p.NodeRepair,
-		Tags:              env.Tags,
+		Pool:           p.Name,
+		InstanceTypes:  p.InstanceTypes,
+		Shape:          shape,
+		CapacityType:   p.CapacityTypes[0],
+		ReleaseVersion: env.System.AMIRelease,
+		DiskGiB:        p.DiskGiB,
+		Labels:         ownLabels(p, shape),
+		Taints:         append(p.AllTaints(), p.StartupTaints...),
+		NodeRepair:     p.NodeRepair,
 	}
 	if p.Reservation != nil {
 		base.ReservationID = p.Reservation.ID

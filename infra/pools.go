@@ -24,36 +24,32 @@ func (s *stack) buildSystem() (err error) {
 		return nil
 	}
 	s.nodeRole, err = nodegroup.NewRole(s.ctx, "node-role", &nodegroup.RoleArgs{
-		Partition: s.facts.Partition,
-		Tags:      s.env.Tags,
+		Account: s.account(),
 	}, pulumi.Providers(s.aws))
 	if err != nil {
 		return err
 	}
 	system, err := s.managedGroup("system", nodegroup.Args{
-		KubernetesVersion: s.env.Cluster.KubernetesVersion,
-		Pool:              systemPool,
-		Subnets:           s.network.Private,
-		InstanceTypes:     []string{s.env.System.InstanceType},
-		Shape:             s.facts.Shapes[s.env.System.InstanceType],
-		Scaling:           nodegroup.Fixed(*s.env.System.NodeCount),
-		ReleaseVersion:    s.env.System.AMIRelease,
-		DiskGiB:           s.env.System.DiskGiB,
-		Taints:            s.systemTaints(),
-		Tags:              s.env.Tags,
+		Pool:           systemPool,
+		Subnets:        s.network.Private,
+		InstanceTypes:  []string{s.env.System.InstanceType},
+		Shape:          s.facts.Shapes[s.env.System.InstanceType],
+		Scaling:        nodegroup.Fixed(*s.env.System.NodeCount),
+		ReleaseVersion: s.env.System.AMIRelease,
+		DiskGiB:        s.env.System.DiskGiB,
+		Taints:         s.systemTaints(),
 	})
 	if err != nil {
 		return err
 	}
-	s.systemNodes = []pulumi.Resource{system.Group}
+	s.systemNodes = system.Ready
 	return nil
 }
 
 // managedGroup makes a group, and has it counted when it is there.
 func (s *stack) managedGroup(name string, args nodegroup.Args) (*nodegroup.NodeGroup, error) {
-	args.ClusterName, args.Role = s.cluster.Name, s.nodeRole
-	// routes and the network add-on: without either no node joins
-	args.DependsOn = slices.Concat(s.network.Ready, s.cluster.Ready)
+	args.Cluster, args.Role = s.cluster.Handle(), s.nodeRole
+	args.Needs = s.network.Ready // without routes no node joins
 	made, err := nodegroup.New(s.ctx, name, &args, pulumi.Providers(s.aws))
 	if err == nil {
 		s.made = append(s.made, made.Arn)
@@ -99,15 +95,13 @@ func (s *stack) buildManagedPools() error {
 		return nil
 	}
 	_, err := clusterautoscaler.New(s.ctx, "cluster-autoscaler", &clusterautoscaler.Args{
-		KubernetesVersion: s.env.Cluster.KubernetesVersion, ClusterName: s.cluster.Name,
-		OIDCProviderArn: s.cluster.OIDCProviderArn, Issuer: s.cluster.Issuer,
-		Partition: s.facts.Partition, Region: s.facts.Region, AccountID: s.facts.AccountID,
-		System: clusterautoscaler.System{Pool: systemPool, Nodes: *s.env.System.NodeCount, Taints: s.systemTaints()},
+		Cluster: s.cluster.Handle(),
+		System:  clusterautoscaler.System{Pool: systemPool, Nodes: *s.env.System.NodeCount, Taints: s.systemTaints()},
 		DRA: slices.ContainsFunc(s.env.Pools, func(p config.Pool) bool {
 			return p.Scaler == pool.ClusterAutoscaler && p.DeviceMode == pool.DRA
 		}),
 		Expander: s.env.ClusterAutoscaler.Expander, StartupTaints: startupTaintKeys(s.env),
-		Repository: s.env.ClusterAutoscaler.Repository, DependsOn: s.systemNodes, Tags: s.env.Tags,
+		Repository: s.env.ClusterAutoscaler.Repository, Needs: s.systemNodes,
 	}, s.inCluster())
 	return err
 }
@@ -127,7 +121,7 @@ func (s *stack) buildKarpenter() error {
 		return nil
 	}
 	k := s.env.Karpenter
-	queueArgs := &interruption.Args{Tags: s.env.Tags}
+	queueArgs := &interruption.Args{Account: s.account()}
 	if k.InterruptionQueueKeyARN != "" {
 		queueArgs.KMSKeyArn = pulumi.String(k.InterruptionQueueKeyARN)
 	}
@@ -136,16 +130,17 @@ func (s *stack) buildKarpenter() error {
 		return err
 	}
 	role, err := karpenter.NewNodeRole(s.ctx, "karpenter-nodes", &karpenter.NodeRoleArgs{
-		Partition: s.facts.Partition, ClusterName: s.cluster.Name, InstanceProfile: k.InstanceProfile, Tags: s.env.Tags,
+		Cluster:         s.cluster.Handle(),
+		InstanceProfile: k.InstanceProfile,
 	}, pulumi.Providers(s.aws))
 	if err != nil {
 		return err
 	}
 	s.interruptionQueueName, s.karpenterNodeRoleName = queue.QueueName, role.Name
 	controller, err := karpenter.New(s.ctx, "karpenter", &karpenter.Args{
-		Version: k.Version, KubernetesVersion: s.env.Cluster.KubernetesVersion, Repository: k.Repository,
+		Version:    k.Version,
+		Repository: k.Repository,
 		Settings: karpenter.Settings{
-			Region:         s.facts.Region,
 			SystemPool:     systemPool,
 			SystemNodes:    *s.env.System.NodeCount,
 			SystemTaints:   s.systemTaints(),
@@ -153,28 +148,25 @@ func (s *stack) buildKarpenter() error {
 			EnableDRA:      k.EnableDRA,
 			IsolatedVPC:    s.env.Network.NATGateways == "none",
 		},
-		Partition: s.facts.Partition, AccountID: s.facts.AccountID,
-		ClusterName: s.cluster.Name, ClusterEndpoint: s.cluster.Endpoint,
-		OIDCProviderArn: s.cluster.OIDCProviderArn, Issuer: s.cluster.Issuer, NodeRoleArn: role.Arn,
-		Queue: &karpenter.QueueArgs{Name: queue.QueueName, Arn: queue.QueueArn, KMSKeyArn: queueArgs.KMSKeyArn},
-		// Routes and the network add-on too: nodes are there until the last NodePool is gone.
-		Needs: slices.Concat(s.network.Ready, s.cluster.Ready, s.systemNodes, queue.Ready, role.Ready),
-		Tags:  s.env.Tags,
+		Cluster:     s.cluster.Handle(),
+		NodeRoleArn: role.Arn,
+		Queue:       &karpenter.QueueArgs{Name: queue.QueueName, Arn: queue.QueueArn, KMSKeyArn: queueArgs.KMSKeyArn},
+		// Routes too: nodes are there until the last NodePool is gone.
+		Needs: slices.Concat(s.network.Ready, s.systemNodes, queue.Ready, role.Ready),
 	}, s.inCluster())
 	if err != nil {
 		return err
 	}
 	makePool := func(spec nodepool.Spec, class nodepool.Class, zones []string) error {
 		args := &nodepool.Args{
-			Spec:             spec,
-			Class:            class,
-			ClusterName:      s.cluster.Name,
-			SubnetIDs:        s.network.Private.In(zones...).IDs(),
-			SecurityGroupIDs: pulumi.StringArray{s.cluster.SecurityGroupID},
-			RoleName:         role.Name,
-			InstanceProfile:  role.InstanceProfileName,
-			Controller:       controller.Ready,
-			KeepOnDelete:     s.env.GitOps.NodePools == "keep",
+			Spec:            spec,
+			Class:           class,
+			Cluster:         s.cluster.Handle(),
+			SubnetIDs:       s.network.Private.In(zones...).IDs(),
+			RoleName:        role.Name,
+			InstanceProfile: role.InstanceProfileName,
+			Needs:           controller.Ready,
+			KeepOnDelete:    s.env.GitOps.NodePools == "keep",
 		}
 		if args.InstanceProfile != nil {
 			args.RoleName = nil // never both
@@ -222,14 +214,14 @@ func (s *stack) buildAutoMode() error {
 	}
 	settings := automode.Settings{Enabled: true, BuiltInPools: s.env.AutoMode.BuiltInPools}
 	access, err := automode.New(s.ctx, "auto-mode", &automode.Args{
-		Settings: settings, Partition: s.facts.Partition, DNSSuffix: s.facts.DNSSuffix, ClusterName: s.cluster.Name,
-		ClusterRoleName: s.cluster.RoleName, ClusterNodeRoleName: s.cluster.NodeRoleName, Tags: s.env.Tags,
+		Settings:            settings,
+		Cluster:             s.cluster.Handle(),
+		ClusterRoleName:     s.cluster.RoleName,
+		ClusterNodeRoleName: s.cluster.NodeRoleName,
 	}, pulumi.Providers(s.aws))
 	if err != nil {
 		return err
 	}
-	// routes and the control plane outlive every node
-	access.Ready = slices.Concat(access.Ready, s.network.Ready, s.cluster.Ready)
 	var planned []automode.Pool
 	if g := s.env.General; g != nil && g.Scaler == pool.AutoMode {
 		planned = append(planned, autoGeneral(s.env))
@@ -245,13 +237,12 @@ func (s *stack) buildAutoMode() error {
 			zones = networkZones(s.env, s.facts)
 		}
 		args := &automode.PoolArgs{
-			Pool:              p,
-			KubernetesVersion: s.env.Cluster.KubernetesVersion,
-			Access:            access,
-			ClusterName:       s.cluster.Name,
-			SubnetIDs:         s.network.Private.In(zones...).IDs(),
-			SecurityGroupIDs:  pulumi.StringArray{s.cluster.SecurityGroupID},
-			KeepOnDelete:      s.env.GitOps.NodePools == "keep",
+			Pool:         p,
+			Cluster:      s.cluster.Handle(),
+			Access:       access,
+			SubnetIDs:    s.network.Private.In(zones...).IDs(),
+			Needs:        s.network.Ready, // routes outlive every node
+			KeepOnDelete: s.env.GitOps.NodePools == "keep",
 		}
 		if s.env.GitOps.NodePools == "manifests" {
 			files, err := automode.Manifests(p.Spec.Name, args)
@@ -279,7 +270,7 @@ func (s *stack) buildGPU() error {
 		DevicePluginVersion: s.env.GPU.DevicePluginVersion,
 		DRADriverVersion:    s.env.GPU.DRADriverVersion,
 		Repository:          s.env.GPU.Repository,
-		DependsOn:           slices.Concat(s.cluster.Ready, s.systemNodes),
+		Needs:               slices.Concat(s.cluster.Ready, s.systemNodes),
 	}
 	for _, p := range s.env.Pools {
 		args.Pools = append(args.Pools, gpu.Pool{

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headroom-eks/headroom/components/cluster"
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/network"
 	"github.com/headroom-eks/headroom/components/nodegroup"
 	"github.com/headroom-eks/headroom/infra/config"
@@ -38,6 +39,17 @@ type stack struct {
 	groups map[string][]string
 	// made resolve when the pools exist; what runs is counted after them.
 	made []any
+}
+
+// account is where everything is made.
+func (s *stack) account() handle.Account {
+	return handle.Account{
+		AccountID: s.facts.AccountID,
+		Region:    s.facts.Region,
+		Partition: s.facts.Partition,
+		DNSSuffix: s.facts.DNSSuffix,
+		Tags:      s.env.Tags,
+	}
 }
 
 // build makes everything, in the order in which each thing needs the ones before it; it goes in the opposite order.
@@ -73,8 +85,8 @@ func (s *stack) buildNetwork() (err error) {
 	zone := func(name string) network.Zone { return network.Zone{Name: name, ID: s.facts.ZoneIDs[name]} }
 	if s.env.Network.Existing == nil {
 		args := &network.Args{
-			CIDR: s.env.Network.CIDR, Region: s.facts.Region, NAT: network.NAT(s.env.Network.NATGateways),
-			Endpoints: s.env.Network.InterfaceEndpoints, Tags: s.env.Tags,
+			CIDR: s.env.Network.CIDR, NAT: network.NAT(s.env.Network.NATGateways),
+			Endpoints: s.env.Network.InterfaceEndpoints, Account: s.account(),
 		}
 		for _, name := range s.env.Network.Zones {
 			args.Zones = append(args.Zones, zone(name))
@@ -112,10 +124,7 @@ func (s *stack) buildCluster() (err error) {
 		KubeProxyVersion:  c.Addons.KubeProxy,
 		PrefixDelegation:  s.env.Network.PrefixDelegation,
 		Protect:           s.env.Protect,
-		Region:            s.facts.Region,
-		Partition:         s.facts.Partition,
-		AccountID:         s.facts.AccountID,
-		Tags:              s.env.Tags,
+		Account:           s.account(),
 	}
 	for name, a := range c.Access {
 		args.Access[name] = cluster.Access{PrincipalArn: a.PrincipalARN, Policy: a.Policy}
@@ -190,12 +199,14 @@ func (s *stack) systemTaints() []pool.Taint {
 func (s *stack) inCluster() pulumi.ResourceOption { return pulumi.Providers(s.aws, s.kubernetes) }
 
 func (s *stack) buildAddons() error {
-	nodes := s.systemNodes
 	addons := s.env.Cluster.Addons
 	_, err := cluster.NewAddons(s.ctx, "addons", &cluster.AddonsArgs{
-		ClusterName: s.cluster.Name, OIDCProviderArn: s.cluster.OIDCProviderArn, Issuer: s.cluster.Issuer,
-		CoreDNSVersion: addons.CoreDNS, EBSCSIVersion: addons.EBSCSI, SystemTaints: s.systemTaints(), Nodes: nodes,
-		AutoMode: s.env.Uses(pool.AutoMode), Partition: s.facts.Partition, Tags: s.env.Tags,
+		Cluster:        s.cluster.Handle(),
+		CoreDNSVersion: addons.CoreDNS,
+		EBSCSIVersion:  addons.EBSCSI,
+		SystemTaints:   s.systemTaints(),
+		Needs:          s.systemNodes,
+		AutoMode:       s.env.Uses(pool.AutoMode),
 	}, s.inCluster())
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/problem"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/iam"
@@ -17,16 +18,14 @@ const accessType = "headroom:automode:Access"
 type Args struct {
 	// Settings the cluster was given; Enabled must be true.
 	Settings Settings
-	// Partition ("aws") and DNSSuffix of service names in it ("amazonaws.com"), looked up.
-	Partition, DNSSuffix string
-	ClusterName          pulumi.StringInput
+	// Cluster that the nodes join: its partition, DNS suffix, name and tags are used.
+	Cluster handle.Cluster
 	// ClusterRoleName of the cluster's own role.
 	ClusterRoleName pulumi.StringInput
 	// ClusterNodeRoleName of the node role that the cluster carries; used, and needed, only with a built-in pool.
 	ClusterNodeRoleName pulumi.StringInput
 	// StorageKeyArns are customer keys of node volumes, by a stable key; may be empty.
 	StorageKeyArns map[string]pulumi.StringInput
-	Tags           map[string]string
 }
 
 // Access lets nodes of our own classes join the cluster, and Auto Mode tag them.
@@ -48,7 +47,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	}
 	c := &Access{}
 	inputs := pulumi.Map{
-		"clusterName":  args.ClusterName,
+		"clusterName":  args.Cluster.Name,
 		"builtInPools": pulumi.ToStringArray(args.Settings.BuiltInPools),
 	}
 	if err := ctx.RegisterComponentResourceV2(accessType, name, inputs, c, opts...); err != nil {
@@ -73,7 +72,8 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 }
 
 func (a *Args) validate(name string) (problems problem.List) {
-	if a == nil || a.ClusterName == nil || a.ClusterRoleName == nil || a.Partition == "" || a.DNSSuffix == "" {
+	if a == nil || a.Cluster.Name == nil || a.ClusterRoleName == nil || a.Cluster.Partition == "" ||
+		a.Cluster.DNSSuffix == "" {
 		problems.Addf(name, "partition, DNS suffix, cluster name and cluster role are all needed; pass each")
 		return problems
 	}
@@ -96,9 +96,9 @@ func (c *Access) permitTags(ctx *pulumi.Context, name string, args *Args) error 
 	policy, err := iam.NewPolicy(ctx, name+"-cluster-role", &iam.PolicyArgs{
 		Description: pulumi.String("Tags of our own on what EKS Auto Mode launches"),
 		Policy: keys.ToStringArrayOutput().ApplyT(func(keys []string) (string, error) {
-			return clusterRolePolicy(args.Partition, keys)
+			return clusterRolePolicy(args.Cluster.Partition, keys)
 		}).(pulumi.StringOutput),
-		Tags: pulumi.ToStringMap(args.Tags),
+		Tags: pulumi.ToStringMap(args.Cluster.Tags),
 	}, pulumi.Parent(c))
 	if err != nil {
 		return fmt.Errorf("create policy of %s: %w", name, err)
@@ -107,20 +107,20 @@ func (c *Access) permitTags(ctx *pulumi.Context, name string, args *Args) error 
 }
 
 func (c *Access) nodeRole(ctx *pulumi.Context, name string, args *Args) (*iam.Role, error) {
-	trust, err := nodeTrust(args.DNSSuffix)
+	trust, err := nodeTrust(args.Cluster.DNSSuffix)
 	if err != nil {
 		return nil, fmt.Errorf("write trust of %s: %w", name, err)
 	}
 	role, err := iam.NewRole(ctx, name+"-nodes", &iam.RoleArgs{
 		Description:      pulumi.String("Nodes of EKS Auto Mode"),
 		AssumeRolePolicy: pulumi.String(trust),
-		Tags:             pulumi.ToStringMap(args.Tags),
+		Tags:             pulumi.ToStringMap(args.Cluster.Tags),
 	}, pulumi.Parent(c))
 	if err != nil {
 		return nil, fmt.Errorf("create node role of %s: %w", name, err)
 	}
 	for _, key := range slices.Sorted(maps.Keys(nodePolicies)) {
-		arn := pulumi.String(managedPolicyArn(args.Partition, nodePolicies[key]))
+		arn := pulumi.String(managedPolicyArn(args.Cluster.Partition, nodePolicies[key]))
 		if err := c.attach(ctx, name+"-nodes-"+key, role.Name, arn); err != nil {
 			return nil, err
 		}
@@ -130,18 +130,18 @@ func (c *Access) nodeRole(ctx *pulumi.Context, name string, args *Args) (*iam.Ro
 
 func (c *Access) admitNodes(ctx *pulumi.Context, name string, args *Args, role *iam.Role) error {
 	entry, err := eks.NewAccessEntry(ctx, name+"-nodes", &eks.AccessEntryArgs{
-		ClusterName:  args.ClusterName,
+		ClusterName:  args.Cluster.Name,
 		PrincipalArn: role.Arn,
 		Type:         pulumi.String(accessEntryType),
-		Tags:         pulumi.ToStringMap(args.Tags),
+		Tags:         pulumi.ToStringMap(args.Cluster.Tags),
 	}, pulumi.Parent(c))
 	if err != nil {
 		return fmt.Errorf("create access entry of %s: %w", name, err)
 	}
 	association, err := eks.NewAccessPolicyAssociation(ctx, name+"-nodes", &eks.AccessPolicyAssociationArgs{
-		ClusterName:  args.ClusterName,
+		ClusterName:  args.Cluster.Name,
 		PrincipalArn: role.Arn,
-		PolicyArn:    pulumi.String(accessPolicyArn(args.Partition, autoNodePolicy)),
+		PolicyArn:    pulumi.String(accessPolicyArn(args.Cluster.Partition, autoNodePolicy)),
 		AccessScope:  eks.AccessPolicyAssociationAccessScopeArgs{Type: pulumi.String("cluster")},
 		// The principal is named by the role, not by the entry, so nothing else says that the entry comes first.
 	}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{entry}))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/headroom-eks/headroom/components/automode"
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/nodepool"
 	"github.com/headroom-eks/headroom/internal/recorder"
 	"github.com/headroom-eks/headroom/pool"
@@ -34,15 +35,25 @@ func run(t *testing.T, settings automode.Settings, p automode.Pool) *recorder.Re
 	return r
 }
 
+// theCluster is the one that the nodes join.
+func theCluster(version string) handle.Cluster {
+	return handle.Cluster{
+		Account: handle.Account{
+			Partition: "aws",
+			DNSSuffix: "amazonaws.com",
+			Tags:      map[string]string{"env": "dev"},
+		},
+		KubernetesVersion: version,
+		Name:              pulumi.String("headroom-dev"),
+		SecurityGroupID:   pulumi.String(place.SecurityGroupIDs[0]),
+	}
+}
+
 func tryRun(settings automode.Settings, p automode.Pool, version string) (*recorder.Recorder, error) {
 	return recorder.Run(nil, func(ctx *pulumi.Context) error {
-		tags := map[string]string{"env": "dev"}
 		access, err := automode.New(ctx, "auto", &automode.Args{
 			Settings:            settings,
-			Partition:           "aws",
-			DNSSuffix:           "amazonaws.com",
-			Tags:                tags,
-			ClusterName:         pulumi.String("headroom-dev"),
+			Cluster:             theCluster(version),
 			ClusterRoleName:     pulumi.String("cluster-role"),
 			ClusterNodeRoleName: pulumi.String("cluster-node-role"),
 		})
@@ -50,12 +61,10 @@ func tryRun(settings automode.Settings, p automode.Pool, version string) (*recor
 			return err
 		}
 		_, err = automode.NewPool(ctx, "gpu-l4", &automode.PoolArgs{
-			Pool:              p,
-			KubernetesVersion: version,
-			Access:            access,
-			ClusterName:       pulumi.String("headroom-dev"),
-			SubnetIDs:         pulumi.ToStringArray(place.SubnetIDs),
-			SecurityGroupIDs:  pulumi.ToStringArray(place.SecurityGroupIDs),
+			Pool:      p,
+			Cluster:   theCluster(version),
+			Access:    access,
+			SubnetIDs: pulumi.ToStringArray(place.SubnetIDs),
 		})
 		return err
 	})
@@ -187,13 +196,11 @@ func TestPoolHandedToGitOpsStaysInTheCluster(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		r, err := recorder.Run(nil, func(ctx *pulumi.Context) error {
 			_, err := automode.NewPool(ctx, "gpu-l4", &automode.PoolArgs{
-				Pool:              gpuPool(),
-				KubernetesVersion: "1.36",
-				KeepOnDelete:      keep,
-				ClusterName:       pulumi.String("headroom-dev"),
-				Access:            &automode.Access{NodeRoleName: pulumi.String("r").ToStringOutput()},
-				SubnetIDs:         pulumi.ToStringArray(place.SubnetIDs),
-				SecurityGroupIDs:  pulumi.ToStringArray(place.SecurityGroupIDs),
+				Pool:         gpuPool(),
+				Cluster:      theCluster("1.36"),
+				KeepOnDelete: keep,
+				Access:       &automode.Access{NodeRoleName: pulumi.String("r").ToStringOutput()},
+				SubnetIDs:    pulumi.ToStringArray(place.SubnetIDs),
 			})
 			return err
 		})
@@ -235,19 +242,18 @@ func TestManifestsAreTheSameObjects(t *testing.T) {
 	files := make(chan map[string]string, 1)
 	_, err = recorder.Run(nil, func(ctx *pulumi.Context) error {
 		access, err := automode.New(ctx, "auto", &automode.Args{
-			Settings: automode.Settings{Enabled: true}, Partition: "aws", DNSSuffix: "amazonaws.com",
-			ClusterName: pulumi.String("headroom-dev"), ClusterRoleName: pulumi.String("cluster-role"),
+			Settings:        automode.Settings{Enabled: true},
+			Cluster:         theCluster("1.36"),
+			ClusterRoleName: pulumi.String("cluster-role"),
 		})
 		if err != nil {
 			return err
 		}
 		out, err := automode.Manifests("gpu-l4", &automode.PoolArgs{
-			Pool:              gpuPool(),
-			KubernetesVersion: "1.36",
-			Access:            access,
-			ClusterName:       pulumi.String("headroom-dev"),
-			SubnetIDs:         pulumi.ToStringArray(place.SubnetIDs),
-			SecurityGroupIDs:  pulumi.ToStringArray(place.SecurityGroupIDs),
+			Pool:      gpuPool(),
+			Cluster:   theCluster("1.36"),
+			Access:    access,
+			SubnetIDs: pulumi.ToStringArray(place.SubnetIDs),
 		})
 		out.ApplyT(func(f map[string]string) error { files <- f; return nil })
 		return err

@@ -2,7 +2,9 @@ package automode
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/nodepool"
 	"github.com/headroom-eks/headroom/problem"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -13,16 +15,15 @@ const nodePoolType = "headroom:automode:NodePool"
 // PoolArgs of one pool.
 type PoolArgs struct {
 	Pool Pool
-	// KubernetesVersion of the cluster ("1.36").
-	KubernetesVersion string
-	Access            *Access
-	ClusterName       pulumi.StringInput
-	// SubnetIDs of the nodes.
-	SubnetIDs pulumi.StringArrayInput
-	// SecurityGroupIDs of the nodes: as a rule the cluster's own group alone. With others, the cluster role needs a
+	// Cluster that the nodes join. They get its security group and no other: with others, the cluster role needs a
 	// further permission before load balancers reach pods
 	// (https://docs.aws.amazon.com/eks/latest/userguide/auto-networking.html).
-	SecurityGroupIDs pulumi.StringArrayInput
+	Cluster handle.Cluster
+	Access  *Access
+	// SubnetIDs of the nodes.
+	SubnetIDs pulumi.StringArrayInput
+	// Needs must exist before any node and outlive it, beside the access and what makes the cluster ready: routes.
+	Needs []pulumi.Resource
 	// KeepOnDelete leaves both objects and their nodes in the cluster when they leave the stack, for the hand-over to
 	// GitOps. A destroy leaves instances behind while it is set.
 	KeepOnDelete bool
@@ -48,7 +49,7 @@ func NewPool(ctx *pulumi.Context, name string, args *PoolArgs, opts ...pulumi.Re
 		return nil, err
 	}
 	c := &NodePool{}
-	inputs := pulumi.Map{"name": pulumi.String(spec.Name), "clusterName": args.ClusterName}
+	inputs := pulumi.Map{"name": pulumi.String(spec.Name), "clusterName": args.Cluster.Name}
 	if err := ctx.RegisterComponentResourceV2(nodePoolType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
@@ -56,7 +57,8 @@ func NewPool(ctx *pulumi.Context, name string, args *PoolArgs, opts ...pulumi.Re
 	// Instances are launched from the class, so what they need to be launched and to join is older than it and outlives
 	// it.
 	classResource, err := nodepool.Apply(ctx, name+"-class", class, nil,
-		pulumi.Parent(c), pulumi.DependsOn(args.Access.Ready), pulumi.RetainOnDelete(args.KeepOnDelete))
+		pulumi.Parent(c), pulumi.DependsOn(slices.Concat(args.Access.Ready, args.Cluster.Ready, args.Needs)),
+		pulumi.RetainOnDelete(args.KeepOnDelete))
 	if err != nil {
 		return nil, fmt.Errorf("create NodeClass of %s: %w", name, err)
 	}
@@ -81,13 +83,15 @@ func Manifests(name string, args *PoolArgs) (pulumi.StringMapOutput, error) {
 		return pulumi.StringMapOutput{}, err
 	}
 	p := args.Pool
-	return pulumi.All(args.ClusterName, args.Access.NodeRoleName, args.SubnetIDs, args.SecurityGroupIDs).ApplyT(
+	return pulumi.All(args.Cluster.Name, args.Access.NodeRoleName, args.SubnetIDs, args.Cluster.SecurityGroupID).ApplyT(
 		func(v []any) (map[string]string, error) {
 			var at Placement
 			at.Cluster, _ = v[0].(string)
 			at.NodeRoleName, _ = v[1].(string)
 			at.SubnetIDs, _ = v[2].([]string)
-			at.SecurityGroupIDs, _ = v[3].([]string)
+			if group, ok := v[3].(string); ok {
+				at.SecurityGroupIDs = []string{group}
+			}
 			class, nodePool, err := PlanPool(p, at)
 			if err != nil {
 				return nil, err
@@ -102,18 +106,20 @@ func (a *PoolArgs) wire(spec map[string]any) {
 	name, own := a.Pool.Spec.Name, a.Pool.Class.Tags
 	spec["role"] = a.Access.NodeRoleName
 	spec["subnetSelectorTerms"] = a.SubnetIDs.ToStringArrayOutput().ApplyT(byID)
-	spec["securityGroupSelectorTerms"] = a.SecurityGroupIDs.ToStringArrayOutput().ApplyT(byID)
-	spec["tags"] = a.ClusterName.ToStringOutput().ApplyT(func(cluster string) map[string]string {
+	spec["securityGroupSelectorTerms"] = pulumi.StringArray{a.Cluster.SecurityGroupID}.ToStringArrayOutput().ApplyT(
+		byID)
+	spec["tags"] = a.Cluster.Name.ToStringOutput().ApplyT(func(cluster string) map[string]string {
 		return tags(cluster,
 			name, own)
 	})
 }
 
 func (a *PoolArgs) validate(name string) (problems problem.List) {
-	if a == nil || a.Access == nil || a.ClusterName == nil || a.SubnetIDs == nil || a.SecurityGroupIDs == nil {
-		problems.Addf(name, "access, cluster name, subnets and security groups are all needed; pass each")
+	if a == nil || a.Access == nil || a.Cluster.Name == nil || a.SubnetIDs == nil ||
+		a.Cluster.SecurityGroupID == nil {
+		problems.Addf(name, "access, cluster name, subnets and security group are all needed; pass each")
 		return problems
 	}
-	problems.Join(ValidatePool(name, a.Pool, a.KubernetesVersion))
+	problems.Join(ValidatePool(name, a.Pool, a.Cluster.KubernetesVersion))
 	return problems
 }

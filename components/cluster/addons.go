@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/irsa"
 	"github.com/headroom-eks/headroom/pool"
 	awseks "github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
@@ -15,20 +16,16 @@ const addonsType = "headroom:cluster:Addons"
 
 // AddonsArgs of what runs on the first nodes.
 type AddonsArgs struct {
-	ClusterName     pulumi.StringInput
-	OIDCProviderArn pulumi.StringInput
-	Issuer          pulumi.StringInput
+	Cluster handle.Cluster
 	// Pinned add-on versions; not used with Auto Mode, which brings DNS and driver itself.
 	CoreDNSVersion, EBSCSIVersion string
 	// SystemTaints are the taints of the system group; every add-on tolerates them (field fault BR-59).
 	SystemTaints []pool.Taint
-	// Nodes are what the add-ons run on. EKS reports DNS without nodes as degraded, after twenty minutes (field fault
-	// BR-58).
-	Nodes []pulumi.Resource
+	// Needs must exist before the add-ons and outlive them: the nodes they run on. EKS reports DNS without nodes as
+	// degraded, after twenty minutes (field fault BR-58).
+	Needs []pulumi.Resource
 	// AutoMode leaves only the storage class to make.
-	AutoMode  bool
-	Partition string
-	Tags      map[string]string
+	AutoMode bool
 }
 
 // Addons are DNS, the EBS driver and the default storage class. What installs workloads depends on it.
@@ -86,17 +83,15 @@ func NewAddons(ctx *pulumi.Context, name string, args *AddonsArgs, opts ...pulum
 
 func (c *Addons) ebs(ctx *pulumi.Context, name string, args *AddonsArgs) ([]pulumi.Resource, error) {
 	role, err := irsa.New(ctx, name+"-ebs-csi", &irsa.Args{
-		OIDCProviderArn:   args.OIDCProviderArn,
-		Issuer:            args.Issuer,
+		Cluster:           args.Cluster,
 		Namespace:         ebsNamespace,
 		ServiceAccount:    ebsServiceAccount,
-		ManagedPolicyArns: map[string]string{"driver": ebsPolicyArn(args.Partition)},
-		Tags:              args.Tags,
+		ManagedPolicyArns: map[string]string{"driver": ebsPolicyArn(args.Cluster.Partition)},
 	}, pulumi.Parent(c))
 	if err != nil {
 		return nil, err
 	}
-	config, err := ebsValues(args.SystemTaints, args.Tags)
+	config, err := ebsValues(args.SystemTaints, args.Cluster.Tags)
 	if err != nil {
 		return nil, fmt.Errorf("configure EBS driver: %w", err)
 	}
@@ -107,19 +102,19 @@ func (c *Addons) ebs(ctx *pulumi.Context, name string, args *AddonsArgs) ([]pulu
 func (c *Addons) addon(ctx *pulumi.Context, name, addon, version, config string, role *irsa.Role,
 	args *AddonsArgs) (*awseks.Addon, error) {
 	a := &awseks.AddonArgs{
-		ClusterName:              args.ClusterName,
+		ClusterName:              args.Cluster.Name,
 		AddonName:                pulumi.String(addon),
 		AddonVersion:             pulumi.String(version),
 		ConfigurationValues:      pulumi.String(config),
 		ResolveConflictsOnCreate: pulumi.String("OVERWRITE"),
 		ResolveConflictsOnUpdate: pulumi.String("OVERWRITE"),
-		Tags:                     pulumi.ToStringMap(args.Tags),
+		Tags:                     pulumi.ToStringMap(args.Cluster.Tags),
 	}
-	after := args.Nodes
+	after := args.Needs
 	if role != nil {
 		a.ServiceAccountRoleArn = role.Arn.ToStringPtrOutput()
 		// The driver asks EC2 as soon as it starts, and when it deletes the last volume.
-		after = append(after[:len(after):len(after)], role.Attached...)
+		after = append(after[:len(after):len(after)], role.Ready...)
 	}
 	r, err := awseks.NewAddon(ctx, name+"-"+addon, a, pulumi.Parent(c), pulumi.DependsOn(after))
 	if err != nil {

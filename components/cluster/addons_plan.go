@@ -65,14 +65,14 @@ func (a AddonsArgs) validate() (problems problem.List) {
 	if a.CoreDNSVersion == "" || a.EBSCSIVersion == "" {
 		problems.Addf("addons", "coredns and aws-ebs-csi-driver each need a pinned version")
 	}
-	if a.ClusterName == nil || a.OIDCProviderArn == nil || a.Issuer == nil {
+	if a.Cluster.Name == nil || a.Cluster.OIDCProviderArn == nil || a.Cluster.Issuer == nil {
 		problems.Addf("cluster", "name, OIDC provider and issuer are all needed")
 	}
-	if a.Partition == "" {
+	if a.Cluster.Partition == "" {
 		problems.Addf("partition", "it is empty; look it up")
 	}
-	if len(a.Nodes) == 0 {
-		problems.Addf("nodes", "the add-ons run on nodes and wait for them; name the system group")
+	if len(a.Needs) == 0 {
+		problems.Addf("needs", "the add-ons run on nodes and wait for them; name the system group")
 	}
 	return problems
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/headroom-eks/headroom/components/cluster"
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/internal/recorder"
 	"github.com/headroom-eks/headroom/pool"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/cloudwatch"
@@ -18,18 +19,19 @@ const storageClass = "kubernetes:storage.k8s.io/v1:StorageClass"
 func addonsArgs() *cluster.AddonsArgs {
 	issuer := "oidc.eks.us-gov-west-1.amazonaws.com/id/ABC"
 	return &cluster.AddonsArgs{
-		ClusterName:     pulumi.String("headroom-dev"),
-		OIDCProviderArn: pulumi.String("arn:aws-us-gov:iam::123456789012:oidc-provider/" + issuer),
-		Issuer:          pulumi.String(issuer),
-		CoreDNSVersion:  "v1.14.3-eksbuild.3",
-		EBSCSIVersion:   "v1.62.0-eksbuild.1",
+		Cluster: handle.Cluster{
+			Account:         handle.Account{Partition: "aws-us-gov", Tags: map[string]string{"team": "ml"}},
+			Name:            pulumi.String("headroom-dev"),
+			OIDCProviderArn: pulumi.String("arn:aws-us-gov:iam::123456789012:oidc-provider/" + issuer),
+			Issuer:          pulumi.String(issuer),
+		},
+		CoreDNSVersion: "v1.14.3-eksbuild.3",
+		EBSCSIVersion:  "v1.62.0-eksbuild.1",
 		SystemTaints: []pool.Taint{{
 			Key:    "CriticalAddonsOnly",
 			Value:  "true",
 			Effect: pool.NoSchedule,
 		}, {Key: "boot", Effect: pool.NoExecute}},
-		Partition: "aws-us-gov",
-		Tags:      map[string]string{"team": "ml"},
 	}
 }
 
@@ -42,7 +44,7 @@ func runAddons(t *testing.T, change func(*cluster.AddonsArgs)) (*recorder.Record
 			return err
 		}
 		a := addonsArgs()
-		a.Nodes = []pulumi.Resource{nodes}
+		a.Needs = []pulumi.Resource{nodes}
 		change(a)
 		_, err = cluster.NewAddons(ctx, "addons", a)
 		return err
@@ -172,10 +174,10 @@ func TestAutoModeGetsOnlyTheStorageClass(t *testing.T) {
 
 func TestIncompleteAddonsArgsAreRefused(t *testing.T) {
 	for name, change := range map[string]func(*cluster.AddonsArgs){
-		"no nodes":     func(a *cluster.AddonsArgs) { a.Nodes = nil },
+		"no nodes":     func(a *cluster.AddonsArgs) { a.Needs = nil },
 		"no pin":       func(a *cluster.AddonsArgs) { a.EBSCSIVersion = "" },
-		"no cluster":   func(a *cluster.AddonsArgs) { a.ClusterName = nil },
-		"no partition": func(a *cluster.AddonsArgs) { a.Partition = "" },
+		"no cluster":   func(a *cluster.AddonsArgs) { a.Cluster.Name = nil },
+		"no partition": func(a *cluster.AddonsArgs) { a.Cluster.Partition = "" },
 		"bad taint":    func(a *cluster.AddonsArgs) { a.SystemTaints[0].Effect = "NO_SCHEDULE" },
 	} {
 		if _, err := runAddons(t, change); err == nil {

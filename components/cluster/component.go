@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/cloudwatch"
 	awseks "github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/iam"
@@ -59,9 +60,9 @@ type Args struct {
 	CNIEnv   map[string]string
 	AutoMode *AutoMode
 	// Protect the EKS cluster from deletion and replacement.
-	Protect                      bool
-	Region, Partition, AccountID string
-	Tags                         map[string]string
+	Protect bool
+	// Account to make it in.
+	Account handle.Account
 }
 
 // Cluster is a control plane.
@@ -81,11 +82,29 @@ type Cluster struct {
 	Kubeconfig pulumi.StringOutput
 	// RoleName of the control plane's own role.
 	RoleName pulumi.StringOutput
-	// Ready is what makes the cluster usable: control plane, network add-ons, access entries. What needs it (nodes, the
-	// Kubernetes provider) depends on these, not only on the outputs, so that they are there first and go last.
+	// Ready must exist before what uses the cluster (nodes, the Kubernetes provider), and outlive it: control plane,
+	// network add-ons, access entries. To depend on the outputs is not enough.
 	Ready []pulumi.Resource
 	// NodeRoleName of Auto Mode's nodes; empty without a built-in pool.
 	NodeRoleName pulumi.StringOutput
+
+	account handle.Account
+	// planned is the version of Kubernetes that was asked for; Version is what the cluster reports.
+	planned string
+}
+
+// Handle is the cluster as other components take it.
+func (c *Cluster) Handle() handle.Cluster {
+	return handle.Cluster{
+		Account:           c.account,
+		KubernetesVersion: c.planned,
+		Name:              c.Name,
+		Endpoint:          c.Endpoint,
+		OIDCProviderArn:   c.OIDCProviderArn,
+		Issuer:            c.Issuer,
+		SecurityGroupID:   c.SecurityGroupID,
+		Ready:             c.Ready,
+	}
 }
 
 // New makes a control plane.
@@ -98,7 +117,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err := problems.Err(); err != nil {
 		return nil, fmt.Errorf("cluster %q: %w", name, err)
 	}
-	c := &Cluster{}
+	c := &Cluster{account: a.Account, planned: a.Version}
 	inputs := pulumi.Map{
 		"name":     a.Name,
 		"version":  pulumi.String(a.Version),
@@ -114,7 +133,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	logs, err := cloudwatch.NewLogGroup(ctx, name+"-logs", &cloudwatch.LogGroupArgs{
 		Name:            a.Name.ToStringOutput().ApplyT(logGroupName).(pulumi.StringOutput),
 		RetentionInDays: pulumi.Int(a.LogRetentionDays),
-		Tags:            pulumi.ToStringMap(a.Tags),
+		Tags:            pulumi.ToStringMap(a.Account.Tags),
 	}, pulumi.Parent(c))
 	if err != nil {
 		return nil, fmt.Errorf("create log group of %s: %w", name, err)
@@ -136,7 +155,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		Url:           pulumi.Sprintf("https://%s", c.Issuer),
 		ClientIdLists: pulumi.StringArray{pulumi.String("sts.amazonaws.com")},
 		// No thumbprint: AWS trusts EKS issuers without one, and reading it needs a way to the issuer.
-		Tags: pulumi.ToStringMap(a.Tags),
+		Tags: pulumi.ToStringMap(a.Account.Tags),
 	}, pulumi.Parent(c))
 	if err != nil {
 		return nil, fmt.Errorf("create OIDC provider of %s: %w", name, err)
@@ -153,7 +172,7 @@ func (c *Cluster) secretsKey(ctx *pulumi.Context, name string, a Args) (pulumi.S
 	if a.SecretsKeyArn != "" {
 		return pulumi.String(a.SecretsKeyArn), nil
 	}
-	policy, err := keyPolicy(a.Partition, a.AccountID)
+	policy, err := keyPolicy(a.Account.Partition, a.Account.AccountID)
 	if err != nil {
 		return nil, fmt.Errorf("key policy of %s: %w", name, err)
 	}
@@ -161,7 +180,7 @@ func (c *Cluster) secretsKey(ctx *pulumi.Context, name string, a Args) (pulumi.S
 		Description:       pulumi.Sprintf("Kubernetes secrets of cluster %s", a.Name),
 		EnableKeyRotation: pulumi.Bool(true),
 		Policy:            pulumi.String(policy),
-		Tags:              pulumi.ToStringMap(a.Tags),
+		Tags:              pulumi.ToStringMap(a.Account.Tags),
 	}, pulumi.Parent(c))
 	if err != nil {
 		return nil, fmt.Errorf("create secrets key of %s: %w", name, err)
@@ -188,7 +207,7 @@ func eksArgs(a Args, key pulumi.StringInput) *eks.ClusterArgs {
 		CreateInstanceRole:        &no,
 		CreateOidcProvider:        pulumi.Bool(false),
 		CorednsAddonOptions:       &eks.CoreDnsAddonOptionsArgs{Enabled: &no},
-		Tags:                      pulumi.ToStringMap(a.Tags),
+		Tags:                      pulumi.ToStringMap(a.Account.Tags),
 	}
 	if len(a.PublicAccessCIDRs) > 0 {
 		args.PublicAccessCidrs = pulumi.ToStringArray(a.PublicAccessCIDRs)
@@ -232,7 +251,7 @@ func (c *Cluster) outputs(inner *eks.Cluster, a Args) {
 		for i := range s {
 			s[i], _ = v[i].(string)
 		}
-		return Kubeconfig(s[0], s[1], s[2], a.Region)
+		return Kubeconfig(s[0], s[1], s[2], a.Account.Region)
 	}).(pulumi.StringOutput)
 }
 
@@ -254,7 +273,7 @@ func (c *Cluster) access(ctx *pulumi.Context, name string, a Args) error {
 		entry, err := awseks.NewAccessEntry(ctx, name+"-access-"+who, &awseks.AccessEntryArgs{
 			ClusterName:  c.Name,
 			PrincipalArn: pulumi.String(a.Access[who].PrincipalArn),
-			Tags:         pulumi.ToStringMap(a.Tags),
+			Tags:         pulumi.ToStringMap(a.Account.Tags),
 		}, pulumi.Parent(c))
 		if err != nil {
 			return fmt.Errorf("create access entry %s: %w", who, err)
@@ -263,7 +282,7 @@ func (c *Cluster) access(ctx *pulumi.Context, name string, a Args) error {
 			&awseks.AccessPolicyAssociationArgs{
 				ClusterName:  c.Name,
 				PrincipalArn: entry.PrincipalArn,
-				PolicyArn:    pulumi.String(accessPolicyArn(a.Partition, a.Access[who].Policy)),
+				PolicyArn:    pulumi.String(accessPolicyArn(a.Account.Partition, a.Access[who].Policy)),
 				AccessScope:  awseks.AccessPolicyAssociationAccessScopeArgs{Type: pulumi.String("cluster")},
 			}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{entry}))
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/headroom-eks/headroom/components/cluster"
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/internal/recorder"
 	awseks "github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
@@ -53,10 +54,12 @@ func args() *cluster.Args {
 		},
 		VPCCNIVersion:    "v1.22.3-eksbuild.1",
 		KubeProxyVersion: "v1.36.0-eksbuild.9",
-		Region:           "us-gov-west-1",
-		Partition:        "aws-us-gov",
-		AccountID:        "123456789012",
-		Tags:             map[string]string{"team": "ml"},
+		Account: handle.Account{
+			Region:    "us-gov-west-1",
+			Partition: "aws-us-gov",
+			AccountID: "123456789012",
+			Tags:      map[string]string{"team": "ml"},
+		},
 	}
 }
 
@@ -364,7 +367,7 @@ func TestEmptyAnswerOfTheClusterFailsTheUpdate(t *testing.T) {
 func TestInvalidArgsNameEveryProblem(t *testing.T) {
 	a := args()
 	a.Version, a.PublicAccessCIDRs, a.LogTypes, a.LogRetentionDays = "latest", []string{"10.0.0.1"}, []string{"all"}, 10
-	a.UpgradePolicy, a.VPCCNIVersion, a.Partition, a.SubnetIDs = "NONE", "", "", nil
+	a.UpgradePolicy, a.VPCCNIVersion, a.Account.Partition, a.SubnetIDs = "NONE", "", "", nil
 	a.AutoMode = nil
 	a.Access["Ops"] = cluster.Access{PrincipalArn: a.Access["ci"].PrincipalArn, Policy: "root"}
 	a.Access["broken"] = cluster.Access{PrincipalArn: "ci", Policy: "view"}

@@ -181,7 +181,11 @@ func (a Args) validate() (problems problem.List) {
 	if a.Name == nil || a.VpcID == nil || a.SubnetIDs == nil {
 		problems.Addf("network", "name, VPC and subnets are all needed")
 	}
-	for what, value := range map[string]string{"region": a.Region, "partition": a.Partition, "account": a.AccountID} {
+	for what, value := range map[string]string{
+		"region":    a.Account.Region,
+		"partition": a.Account.Partition,
+		"account":   a.Account.AccountID,
+	} {
 		if value == "" {
 			problems.Addf(what, "it is empty; look it up")
 		}

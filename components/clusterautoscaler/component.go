@@ -8,8 +8,10 @@ package clusterautoscaler
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/irsa"
 	"github.com/headroom-eks/headroom/pool"
 	helm "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/helm/v4"
@@ -20,16 +22,11 @@ const controllerType = "headroom:clusterautoscaler:Controller"
 
 // Args of the controller.
 type Args struct {
-	// KubernetesVersion of the cluster, "1.36" or "1.36.3". It chooses chart and image.
-	KubernetesVersion string
+	// Cluster whose node groups are scaled. Groups are discovered under its name; its Kubernetes version chooses chart
+	// and image.
+	Cluster handle.Cluster
 	// Release replaces chart and image of the table, both or neither.
 	Release Release
-	// ClusterName, also the name under which groups are discovered.
-	ClusterName pulumi.StringInput
-	// OIDCProviderArn and Issuer of the cluster, for the role of the service account.
-	OIDCProviderArn, Issuer pulumi.StringInput
-	// Partition, Region and AccountID of the cluster.
-	Partition, Region, AccountID string
 	// System is where the controller runs.
 	System System
 	// DRA is set when some pool of this scaler is claimed through Dynamic Resource Allocation.
@@ -44,10 +41,8 @@ type Args struct {
 	Repository string
 	// ImageRepository replaces the chart's own, for the same clusters.
 	ImageRepository string
-	// DependsOn is what must stand before the pods can run: the system group. It also keeps the controller's nodes
-	// until the controller is gone.
-	DependsOn []pulumi.Resource
-	Tags      map[string]string
+	// Needs must exist before the pods can run, and outlive them: the system group.
+	Needs []pulumi.Resource
 }
 
 // System is the node group that carries the controller. Its minimum must equal its maximum: EKS tags every managed
@@ -77,44 +72,44 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	release, _ := ReleaseFor(name, args.KubernetesVersion, args.Release)
+	release, _ := ReleaseFor(name, args.Cluster.KubernetesVersion, args.Release)
 
 	c := &Controller{}
 	inputs := pulumi.Map{
 		"chart":       pulumi.String(release.Chart),
 		"image":       pulumi.String(release.Image),
-		"clusterName": args.ClusterName,
+		"clusterName": args.Cluster.Name,
 	}
 	if err := ctx.RegisterComponentResourceV2(controllerType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 
-	policy := args.ClusterName.ToStringOutput().ApplyT(func(cluster string) (string, error) {
+	policy := args.Cluster.Name.ToStringOutput().ApplyT(func(cluster string) (string, error) {
 		return policyJSON(scope{
-			Partition: args.Partition,
-			Region:    args.Region,
-			AccountID: args.AccountID,
+			Partition: args.Cluster.Partition,
+			Region:    args.Cluster.Region,
+			AccountID: args.Cluster.AccountID,
 			Cluster:   cluster,
 		})
 	}).(pulumi.StringOutput)
 	role, err := irsa.New(ctx, name+"-irsa", &irsa.Args{
-		OIDCProviderArn: args.OIDCProviderArn, Issuer: args.Issuer,
-		Namespace: Namespace, ServiceAccount: ServiceAccount,
-		Policies: map[string]pulumi.StringInput{"controller": policy},
-		Tags:     args.Tags,
+		Cluster:        args.Cluster,
+		Namespace:      Namespace,
+		ServiceAccount: ServiceAccount,
+		Policies:       map[string]pulumi.StringInput{"controller": policy},
 	}, pulumi.Parent(c))
 	if err != nil {
 		return nil, fmt.Errorf("create role of %s: %w", name, err)
 	}
 
-	values := pulumi.All(args.ClusterName, role.Arn).ApplyT(func(v []any) map[string]any {
+	values := pulumi.All(args.Cluster.Name, role.Arn).ApplyT(func(v []any) map[string]any {
 		s := args.settings(release)
 		s.Cluster, _ = v[0].(string)
 		s.RoleArn, _ = v[1].(string)
 		return chartValues(s)
 	}).(pulumi.MapOutput)
 	// The pods need their permissions when they start, and keep them until they are gone; they need nodes to run on.
-	after := append(append([]pulumi.Resource{}, role.Attached...), args.DependsOn...)
+	after := slices.Concat(role.Ready, args.Needs)
 	chart, repository := chartSource(args.Repository)
 	if _, err := helm.NewChart(ctx, name+"-chart", &helm.ChartArgs{
 		Chart:          pulumi.String(chart),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/headroom-eks/headroom/components/clusterautoscaler"
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/internal/recorder"
 	"github.com/headroom-eks/headroom/pool"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/sqs"
@@ -20,13 +21,19 @@ const (
 
 func args() *clusterautoscaler.Args {
 	return &clusterautoscaler.Args{
-		KubernetesVersion: "1.36",
-		ClusterName:       pulumi.String("prod"),
-		OIDCProviderArn:   pulumi.String("arn:aws:iam::123456789012:oidc-provider/oidc.example/id/A"),
-		Issuer:            pulumi.String("https://oidc.example/id/A"),
-		Partition:         "aws", Region: "us-west-2", AccountID: "123456789012",
+		Cluster: handle.Cluster{
+			Account: handle.Account{
+				Partition: "aws",
+				Region:    "us-west-2",
+				AccountID: "123456789012",
+				Tags:      map[string]string{"team": "ml"},
+			},
+			KubernetesVersion: "1.36",
+			Name:              pulumi.String("prod"),
+			OIDCProviderArn:   pulumi.String("arn:aws:iam::123456789012:oidc-provider/oidc.example/id/A"),
+			Issuer:            pulumi.String("https://oidc.example/id/A"),
+		},
 		System: clusterautoscaler.System{Nodes: 2},
-		Tags:   map[string]string{"team": "ml"},
 	}
 }
 
@@ -121,7 +128,7 @@ func TestPodsOutliveNeitherTheirPermissionsNorTheirNodes(t *testing.T) {
 			return err
 		}
 		a := args()
-		a.DependsOn = []pulumi.Resource{system}
+		a.Needs = []pulumi.Resource{system}
 		_, err = clusterautoscaler.New(ctx, "ca", a)
 		return err
 	})
@@ -149,7 +156,8 @@ func TestEverythingHangsOffTheController(t *testing.T) {
 
 func TestWrongArgumentsAreRefusedTogetherBeforeAnythingIsRegistered(t *testing.T) {
 	a := args()
-	a.KubernetesVersion, a.Region, a.Expander, a.System.Nodes, a.Issuer = "1.29", "", "price", 0, nil
+	a.Cluster.KubernetesVersion, a.Cluster.Region, a.Cluster.Issuer = "1.29", "", nil
+	a.Expander, a.System.Nodes = "price", 0
 	a.StartupTaints, a.Repository = []string{"key=value:NoSchedule"}, "mirror.example"
 	r, err := install(a)
 	if err == nil {

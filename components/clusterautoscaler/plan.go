@@ -20,15 +20,18 @@ func Validate(path string, args *Args) (problems problem.List) {
 		problems.Addf(path, "no arguments were given")
 		return problems
 	}
-	_, release := ReleaseFor(path, args.KubernetesVersion, args.Release)
+	_, release := ReleaseFor(path, args.Cluster.KubernetesVersion, args.Release)
 	problems.Join(release)
 	for _, missing := range []struct {
 		name  string
 		empty bool
 	}{
-		{"partition", args.Partition == ""}, {"region", args.Region == ""}, {"account id", args.AccountID == ""},
-		{"cluster name", args.ClusterName == nil}, {"OIDC provider", args.OIDCProviderArn == nil},
-		{"issuer", args.Issuer == nil},
+		{"partition", args.Cluster.Partition == ""},
+		{"region", args.Cluster.Region == ""},
+		{"account id", args.Cluster.AccountID == ""},
+		{"cluster name", args.Cluster.Name == nil},
+		{"OIDC provider", args.Cluster.OIDCProviderArn == nil},
+		{"issuer", args.Cluster.Issuer == nil},
 	} {
 		if missing.empty {
 			problems.Addf(path+" "+missing.name, "it is empty; pass what the cluster and the account say")
@@ -59,8 +62,8 @@ func Validate(path string, args *Args) (problems problem.List) {
 // settings of valid arguments, all but what the cluster and the role answer.
 func (args *Args) settings(release Release) settings {
 	s := settings{
-		Kubernetes:      args.KubernetesVersion,
-		Region:          args.Region,
+		Kubernetes:      args.Cluster.KubernetesVersion,
+		Region:          args.Cluster.Region,
 		Release:         release,
 		ImageRepository: args.ImageRepository,
 		Expander:        args.Expander,

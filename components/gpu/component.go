@@ -27,8 +27,8 @@ type Args struct {
 	// Repository replaces both charts' own, for clusters that reach only a mirror: https://, or oci:// up to the folder
 	// of the charts.
 	Repository string
-	// DependsOn is what the cluster needs to take objects.
-	DependsOn []pulumi.Resource
+	// Needs must exist before the agents and outlive them: what lets the cluster take objects.
+	Needs []pulumi.Resource
 }
 
 // Devices are the agents that advertise GPUs.
@@ -88,7 +88,7 @@ func (c *Devices) chart(ctx *pulumi.Context, name string, from source, version s
 	if repository != "" {
 		args.RepositoryOpts = helm.RepositoryOptsArgs{Repo: pulumi.String(repository)}
 	}
-	_, err := helm.NewChart(ctx, name, args, append(opts, pulumi.Parent(c), pulumi.DependsOn(a.DependsOn))...)
+	_, err := helm.NewChart(ctx, name, args, append(opts, pulumi.Parent(c), pulumi.DependsOn(a.Needs))...)
 	if err != nil {
 		return fmt.Errorf("install %s: %w", from.chart, err)
 	}

@@ -9,6 +9,7 @@ package interruption
 import (
 	"fmt"
 
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/iampolicy"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/cloudwatch"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/sqs"
@@ -24,7 +25,8 @@ type Args struct {
 	// key for SQS (alias/aws/sqs) cannot allow that.
 	// https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-troubleshooting.html
 	KMSKeyArn pulumi.StringInput
-	Tags      map[string]string
+	// Account to make it in: its tags are used.
+	Account handle.Account
 }
 
 // Queue of interruption warnings.
@@ -33,7 +35,7 @@ type Queue struct {
 
 	// QueueName for the controller's settings, QueueArn for its permissions (field fault BR-28).
 	QueueName, QueueArn, QueueURL pulumi.StringOutput
-	// Ready are the resources that must be there before a controller that listens: queue, policy and targets.
+	// Ready must exist before a controller that listens, and outlive it: queue, policy and targets.
 	Ready []pulumi.Resource
 }
 
@@ -49,7 +51,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	}
 	queueArgs := &sqs.QueueArgs{
 		MessageRetentionSeconds: pulumi.Int(retentionSeconds),
-		Tags:                    pulumi.ToStringMap(args.Tags),
+		Tags:                    pulumi.ToStringMap(args.Account.Tags),
 	}
 	if args.KMSKeyArn == nil {
 		queueArgs.SqsManagedSseEnabled = pulumi.Bool(true)
@@ -71,7 +73,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		rule, err := cloudwatch.NewEventRule(ctx, name+"-"+r.Key, &cloudwatch.EventRuleArgs{
 			Description:  pulumi.Sprintf("%s, for Karpenter", r.DetailType),
 			EventPattern: pulumi.String(pattern),
-			Tags:         pulumi.ToStringMap(args.Tags),
+			Tags:         pulumi.ToStringMap(args.Account.Tags),
 		}, pulumi.Parent(c))
 		if err != nil {
 			return nil, fmt.Errorf("create rule %s of %s: %w", r.Key, name, err)

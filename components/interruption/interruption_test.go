@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/iampolicy"
 	"github.com/headroom-eks/headroom/components/interruption"
 	"github.com/headroom-eks/headroom/internal/recorder"
@@ -136,7 +137,7 @@ func TestQueuePolicyFitsWithTheLongestNames(t *testing.T) {
 }
 
 func TestTagsReachWhatCanCarryThem(t *testing.T) {
-	r := run(t, &interruption.Args{Tags: map[string]string{"team": "ml"}})
+	r := run(t, &interruption.Args{Account: handle.Account{Tags: map[string]string{"team": "ml"}}})
 	for _, res := range append(r.Of(queueType), r.Of(ruleType)...) {
 		if diff := cmp.Diff(map[string]any{"team": "ml"}, res.Inputs["tags"]); diff != "" {
 			t.Errorf("%s:\n%s", res.Name, diff)

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/iam"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
@@ -17,10 +18,8 @@ const roleType = "headroom:irsa:Role"
 
 // Args of a role.
 type Args struct {
-	// OIDCProviderArn of the cluster's IAM OIDC provider.
-	OIDCProviderArn pulumi.StringInput
-	// Issuer of the cluster, with or without "https://".
-	Issuer pulumi.StringInput
+	// Cluster of the service account: its OIDC provider, issuer and tags are used.
+	Cluster handle.Cluster
 	// Namespace and ServiceAccount are the only ones that may assume the role.
 	Namespace, ServiceAccount string
 	// Policies are policy documents as JSON, by a key that is stable ("controller"). Each becomes a customer managed
@@ -29,7 +28,6 @@ type Args struct {
 	// ManagedPolicyArns are policies that exist, by a stable key. Plain strings, so that no attachment is ever replaced
 	// because an ARN turned unknown (field fault BR-47).
 	ManagedPolicyArns map[string]string
-	Tags              map[string]string
 }
 
 // Role of one service account.
@@ -39,8 +37,8 @@ type Role struct {
 	Arn      pulumi.StringOutput
 	Name     pulumi.StringOutput
 	UniqueID pulumi.StringOutput
-	// Attached are the policy attachments. What needs the permissions depends on them, not on the role alone.
-	Attached []pulumi.Resource
+	// Ready are the policy attachments. What needs the permissions depends on them, not on the role alone.
+	Ready []pulumi.Resource
 }
 
 // New makes the role. The name is at most 51 characters long.
@@ -54,7 +52,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err := ctx.RegisterComponentResourceV2(roleType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
-	trust := pulumi.All(args.OIDCProviderArn, args.Issuer).ApplyT(func(v []any) (string, error) {
+	trust := pulumi.All(args.Cluster.OIDCProviderArn, args.Cluster.Issuer).ApplyT(func(v []any) (string, error) {
 		provider, _ := v[0].(string)
 		issuer, _ := v[1].(string)
 		return trustJSON(Subject{
@@ -68,7 +66,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		Description: pulumi.Sprintf("Pods of service account %s in namespace %s", args.ServiceAccount,
 			args.Namespace),
 		AssumeRolePolicy: trust,
-		Tags:             pulumi.ToStringMap(args.Tags),
+		Tags:             pulumi.ToStringMap(args.Cluster.Tags),
 	}, pulumi.Parent(c))
 	if err != nil {
 		return nil, fmt.Errorf("create role of %s: %w", name, err)
@@ -76,7 +74,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	for _, key := range slices.Sorted(maps.Keys(args.Policies)) {
 		policy, err := iam.NewPolicy(ctx, name+"-"+key, &iam.PolicyArgs{
 			Policy: args.Policies[key],
-			Tags:   pulumi.ToStringMap(args.Tags),
+			Tags:   pulumi.ToStringMap(args.Cluster.Tags),
 		}, pulumi.Parent(c))
 		if err != nil {
 			return nil, fmt.Errorf("create policy %s of %s: %w", key, name, err)
@@ -104,6 +102,6 @@ func (c *Role) attach(ctx *pulumi.Context, name string, role *iam.Role, policy p
 	if err != nil {
 		return fmt.Errorf("attach policy %s: %w", name, err)
 	}
-	c.Attached = append(c.Attached, a)
+	c.Ready = append(c.Ready, a)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/iampolicy"
 	"github.com/headroom-eks/headroom/components/irsa"
 	"github.com/headroom-eks/headroom/internal/recorder"
@@ -65,13 +66,15 @@ func TestTrustOfTwoIssuersHasAStatementEach(t *testing.T) {
 
 func args() *irsa.Args {
 	return &irsa.Args{
-		OIDCProviderArn:   pulumi.String(provider),
-		Issuer:            pulumi.String("https://" + issuer),
+		Cluster: handle.Cluster{
+			Account:         handle.Account{Tags: map[string]string{"team": "ml"}},
+			OIDCProviderArn: pulumi.String(provider),
+			Issuer:          pulumi.String("https://" + issuer),
+		},
 		Namespace:         "kube-system",
 		ServiceAccount:    "karpenter",
 		Policies:          map[string]pulumi.StringInput{"controller": pulumi.String("{}")},
 		ManagedPolicyArns: map[string]string{"csi": "arn:aws-us-gov:iam::aws:policy/service-role/AmazonEBSCSIDriverPolicy"},
-		Tags:              map[string]string{"team": "ml"},
 	}
 }
 
@@ -110,8 +113,8 @@ func TestAttachmentsAreDeletedBeforeTheyAreReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	attachments := r.Of("aws:iam/rolePolicyAttachment:RolePolicyAttachment")
-	if len(attachments) != 2 || len(role.Attached) != 2 {
-		t.Fatalf("%d attachments, %d exposed, want 2", len(attachments), len(role.Attached))
+	if len(attachments) != 2 || len(role.Ready) != 2 {
+		t.Fatalf("%d attachments, %d exposed, want 2", len(attachments), len(role.Ready))
 	}
 	for _, a := range attachments {
 		if !a.RPC.DeleteBeforeReplace {
@@ -127,9 +130,9 @@ func TestAttachmentsAreDeletedBeforeTheyAreReplaced(t *testing.T) {
 // Field faults BR-35 and BR-93: an answer that is empty or belongs to another cluster never becomes a trust policy.
 func TestMismatchedIssuerFailsTheRole(t *testing.T) {
 	for name, change := range map[string]func(*irsa.Args){
-		"empty issuer":   func(a *irsa.Args) { a.Issuer = pulumi.String("") },
-		"empty provider": func(a *irsa.Args) { a.OIDCProviderArn = pulumi.String("") },
-		"other issuer":   func(a *irsa.Args) { a.Issuer = pulumi.String("https://oidc.example/id/2") },
+		"empty issuer":   func(a *irsa.Args) { a.Cluster.Issuer = pulumi.String("") },
+		"empty provider": func(a *irsa.Args) { a.Cluster.OIDCProviderArn = pulumi.String("") },
+		"other issuer":   func(a *irsa.Args) { a.Cluster.Issuer = pulumi.String("https://oidc.example/id/2") },
 	} {
 		a := args()
 		change(a)
@@ -150,7 +153,7 @@ func TestInvalidArgsAreRefusedBeforeAnyResource(t *testing.T) {
 		"wildcard account": func(a *irsa.Args) *irsa.Args { a.ServiceAccount = "name-*"; return a },
 		"no namespace":     func(a *irsa.Args) *irsa.Args { a.Namespace = ""; return a },
 		"no policy":        func(a *irsa.Args) *irsa.Args { a.Policies, a.ManagedPolicyArns = nil, nil; return a },
-		"no provider":      func(a *irsa.Args) *irsa.Args { a.OIDCProviderArn = nil; return a },
+		"no provider":      func(a *irsa.Args) *irsa.Args { a.Cluster.OIDCProviderArn = nil; return a },
 		"not an arn": func(
 			a *irsa.Args) *irsa.Args {
 			a.ManagedPolicyArns["csi"] = "AmazonEBSCSIDriverPolicy"

@@ -78,7 +78,7 @@ func validate(name string, args *Args) (problems problem.List) {
 	for _, msg := range validation.IsDNS1123Subdomain(args.ServiceAccount) {
 		problems.Addf(at+" service account", "%q is not a name: %s", args.ServiceAccount, msg)
 	}
-	if args.OIDCProviderArn == nil || args.Issuer == nil {
+	if args.Cluster.OIDCProviderArn == nil || args.Cluster.Issuer == nil {
 		problems.Addf(at, "the cluster's OIDC provider and issuer are both needed")
 	}
 	if len(args.Policies)+len(args.ManagedPolicyArns) == 0 {

@@ -7,7 +7,9 @@ package karpenter
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/iampolicy"
 	"github.com/headroom-eks/headroom/components/irsa"
 	"github.com/headroom-eks/headroom/problem"
@@ -21,24 +23,20 @@ const controllerType = "headroom:karpenter:Controller"
 type Args struct {
 	// Version of both charts, exact, such as "1.15.0".
 	Version string
-	// KubernetesVersion of the cluster, such as "1.36".
-	KubernetesVersion string
 	// Repository of both charts; default DefaultRepository. No login is sent to it; an old login saved on the machine
 	// that runs Pulumi can still make a public registry refuse (field fault BR-52).
 	Repository string
 	Settings   Settings
 
-	Partition, AccountID         string
-	ClusterName, ClusterEndpoint pulumi.StringInput
-	OIDCProviderArn, Issuer      pulumi.StringInput
+	// Cluster to put nodes into.
+	Cluster handle.Cluster
 	// NodeRoleArn of the nodes, see NewNodeRole.
 	NodeRoleArn pulumi.StringInput
 	// Queue of interruption warnings; nil switches interruption handling off.
 	Queue *QueueArgs
-	// Needs is what must be there before the controller and be destroyed after it: system pool, access entry, queue and
-	// its policy.
+	// Needs must exist before the controller and outlive it, beside what makes the cluster ready: system pool, routes,
+	// access entry of the nodes, queue and its policy.
 	Needs []pulumi.Resource
-	Tags  map[string]string
 }
 
 // QueueArgs names the interruption queue. Name and Arn come from the queue itself and are not interchangeable (field
@@ -65,17 +63,15 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, err
 	}
 	c := &Controller{}
-	inputs := pulumi.Map{"version": pulumi.String(args.Version), "clusterName": args.ClusterName}
+	inputs := pulumi.Map{"version": pulumi.String(args.Version), "clusterName": args.Cluster.Name}
 	if err := ctx.RegisterComponentResourceV2(controllerType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 	role, err := irsa.New(ctx, name, &irsa.Args{
-		OIDCProviderArn: args.OIDCProviderArn,
-		Issuer:          args.Issuer,
-		Namespace:       Namespace,
-		ServiceAccount:  ServiceAccount,
-		Policies:        policies(args),
-		Tags:            args.Tags,
+		Cluster:        args.Cluster,
+		Namespace:      Namespace,
+		ServiceAccount: ServiceAccount,
+		Policies:       policies(args),
 	}, pulumi.Parent(c))
 	if err != nil {
 		return nil, err
@@ -97,7 +93,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	}
 	// The controller must find its queue and permissions when it starts, and still have them while it takes its nodes
 	// away (field faults BR-34, BR-86).
-	needs := append([]pulumi.Resource{crds}, append(role.Attached, args.Needs...)...)
+	needs := slices.Concat([]pulumi.Resource{crds}, role.Ready, args.Cluster.Ready, args.Needs)
 	main, err := helm.NewChart(ctx, name+"-chart", &helm.ChartArgs{
 		Chart: pulumi.String(ChartReference(repository, mainChart)), Version: pulumi.String(args.Version),
 		Name: pulumi.String(mainChart), Namespace: pulumi.String(Namespace),
@@ -116,9 +112,9 @@ func values(args *Args, role *irsa.Role) pulumi.MapInput {
 	if args.Queue != nil {
 		queue = args.Queue.Name
 	}
-	settings := args.Settings
-	return pulumi.All(args.ClusterName, args.ClusterEndpoint, queue, role.Arn).ApplyT(func(v []any) map[string]any {
-		w := Wiring{}
+	settings, region := args.Settings, args.Cluster.Region
+	return pulumi.All(args.Cluster.Name, args.Cluster.Endpoint, queue, role.Arn).ApplyT(func(v []any) map[string]any {
+		w := Wiring{Region: region}
 		w.ClusterName, _ = v[0].(string)
 		w.ClusterEndpoint, _ = v[1].(string)
 		w.QueueName, _ = v[2].(string)
@@ -138,8 +134,9 @@ func policies(args *Args) map[string]pulumi.StringInput {
 		}
 	}
 	version, withQueue := args.Version, args.Queue != nil
-	known := Facts{Partition: args.Partition, Region: args.Settings.Region, AccountID: args.AccountID}
-	rendered := pulumi.All(args.ClusterName, args.NodeRoleArn, queue,
+	account := args.Cluster.Account
+	known := Facts{Partition: account.Partition, Region: account.Region, AccountID: account.AccountID}
+	rendered := pulumi.All(args.Cluster.Name, args.NodeRoleArn, queue,
 		key).ApplyT(func(v []any) (map[string]string, error) {
 		f := known
 		f.Cluster, _ = v[0].(string)
@@ -174,15 +171,17 @@ func validate(name string, args *Args) (problems problem.List) {
 		problems.Addf(at, "no arguments were given")
 		return problems
 	}
-	problems.Join(ValidateVersion(at+".version", args.Version, args.KubernetesVersion))
+	problems.Join(ValidateVersion(at+".version", args.Version, args.Cluster.KubernetesVersion))
 	s := args.Settings
 	if known, found := releases[minor(args.Version)]; found && s.EnableDRA && !known.enableDRA {
 		problems.Addf(at+".settings.enableDRA", "Karpenter %s has no such switch; raise version to 1.15 or later, or "+
 			"turn it off", args.Version)
 	}
 	for _, text := range []struct{ field, value string }{
-		{"settings.region", s.Region}, {"settings.systemPool", s.SystemPool}, {"partition", args.Partition},
-		{"accountID", args.AccountID},
+		{"settings.systemPool", s.SystemPool},
+		{"region", args.Cluster.Region},
+		{"partition", args.Cluster.Partition},
+		{"accountID", args.Cluster.AccountID},
 	} {
 		if text.value == "" {
 			problems.Addf(at+"."+text.field, "it is empty; give it")
@@ -192,8 +191,8 @@ func validate(name string, args *Args) (problems problem.List) {
 		problems.Addf(at+".settings.systemNodes", "%d nodes carry no controller; give the system pool a node",
 			s.SystemNodes)
 	}
-	for _, input := range []pulumi.StringInput{args.ClusterName, args.ClusterEndpoint, args.OIDCProviderArn,
-		args.Issuer, args.NodeRoleArn} {
+	for _, input := range []pulumi.StringInput{args.Cluster.Name, args.Cluster.Endpoint,
+		args.Cluster.OIDCProviderArn, args.Cluster.Issuer, args.NodeRoleArn} {
 		if input == nil {
 			problems.Addf(at, "cluster name, endpoint, OIDC provider, issuer and the nodes' role are all needed")
 			break

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/iampolicy"
 	"github.com/headroom-eks/headroom/components/karpenter"
 	"github.com/headroom-eks/headroom/internal/recorder"
@@ -22,16 +23,21 @@ const (
 
 func args() *karpenter.Args {
 	return &karpenter.Args{
-		Version:           "1.15.0",
-		KubernetesVersion: "1.36",
-		Settings:          karpenter.Settings{Region: "us-gov-west-1", SystemPool: "system", SystemNodes: 2},
-		Partition:         "aws-us-gov",
-		AccountID:         "123456789012",
-		ClusterName:       pulumi.String("gpu-west"),
-		ClusterEndpoint:   pulumi.String("https://x"),
-		OIDCProviderArn:   pulumi.String("arn:aws-us-gov:iam::123456789012:oidc-provider/" + issuer),
-		Issuer:            pulumi.String(issuer),
-		NodeRoleArn:       pulumi.String("arn:aws-us-gov:iam::123456789012:role/node"),
+		Version:  "1.15.0",
+		Settings: karpenter.Settings{SystemPool: "system", SystemNodes: 2},
+		Cluster: handle.Cluster{
+			Account: handle.Account{
+				Region:    "us-gov-west-1",
+				Partition: "aws-us-gov",
+				AccountID: "123456789012",
+			},
+			KubernetesVersion: "1.36",
+			Name:              pulumi.String("gpu-west"),
+			Endpoint:          pulumi.String("https://x"),
+			OIDCProviderArn:   pulumi.String("arn:aws-us-gov:iam::123456789012:oidc-provider/" + issuer),
+			Issuer:            pulumi.String(issuer),
+		},
+		NodeRoleArn: pulumi.String("arn:aws-us-gov:iam::123456789012:role/node"),
 		Queue: &karpenter.QueueArgs{
 			Name: pulumi.String("queue-1a2b"),
 			Arn:  pulumi.String("arn:aws-us-gov:sqs:us-gov-west-1:123456789012:queue-1a2b"),
@@ -195,8 +201,8 @@ func TestControllerArgsThatCannotWorkMakeNothing(t *testing.T) {
 		"nil":                func(*karpenter.Args) *karpenter.Args { return nil },
 		"unknown version":    func(a *karpenter.Args) *karpenter.Args { a.Version = "2.0.0"; return a },
 		"no system node":     func(a *karpenter.Args) *karpenter.Args { a.Settings.SystemNodes = 0; return a }, // field fault BR-56
-		"no region":          func(a *karpenter.Args) *karpenter.Args { a.Settings.Region = ""; return a },     // field fault BR-78
-		"no endpoint":        func(a *karpenter.Args) *karpenter.Args { a.ClusterEndpoint = nil; return a },
+		"no region":          func(a *karpenter.Args) *karpenter.Args { a.Cluster.Region = ""; return a },      // field fault BR-78
+		"no endpoint":        func(a *karpenter.Args) *karpenter.Args { a.Cluster.Endpoint = nil; return a },
 		"queue without name": func(a *karpenter.Args) *karpenter.Args { a.Queue.Name = nil; return a },
 		"DRA before 1.15": func(a *karpenter.Args) *karpenter.Args { // field fault BR-12
 			a.Version, a.Settings.EnableDRA = "1.14.1", true
@@ -225,7 +231,7 @@ func nodeRole(t *testing.T, a *karpenter.NodeRoleArgs) (*recorder.Recorder, *kar
 }
 
 func TestNodesJoinByOneLinuxEntryThatFollowsTheRole(t *testing.T) {
-	r, role := nodeRole(t, &karpenter.NodeRoleArgs{Partition: "aws-us-gov", ClusterName: pulumi.String("gpu-west")})
+	r, role := nodeRole(t, &karpenter.NodeRoleArgs{Cluster: args().Cluster})
 	entries := r.Of(entryType)
 	if len(entries) != 1 {
 		t.Fatalf("field fault BR-45: %d entries", len(entries))
@@ -255,7 +261,7 @@ func TestNodesJoinByOneLinuxEntryThatFollowsTheRole(t *testing.T) {
 }
 
 func TestNodePoliciesAreAttachedByARNsKnownBeforehand(t *testing.T) {
-	r, _ := nodeRole(t, &karpenter.NodeRoleArgs{Partition: "aws-us-gov", ClusterName: pulumi.String("c"), SSM: true})
+	r, _ := nodeRole(t, &karpenter.NodeRoleArgs{Cluster: args().Cluster, SSM: true})
 	var got []string
 	for _, a := range r.Of(attachmentType) {
 		got = append(got, a.Inputs["policyArn"].(string))
@@ -275,7 +281,7 @@ func TestNodePoliciesAreAttachedByARNsKnownBeforehand(t *testing.T) {
 }
 
 func TestInstanceProfileIsMadeOnlyWhenAsked(t *testing.T) {
-	a := &karpenter.NodeRoleArgs{Partition: "aws", ClusterName: pulumi.String("c")}
+	a := &karpenter.NodeRoleArgs{Cluster: args().Cluster}
 	if _, role := nodeRole(t, a); role.InstanceProfileName != nil {
 		t.Error("field fault BR-48: a profile is made unasked")
 	}

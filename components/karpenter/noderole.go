@@ -3,6 +3,7 @@ package karpenter
 import (
 	"fmt"
 
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/iampolicy"
 	"github.com/headroom-eks/headroom/problem"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
@@ -14,14 +15,13 @@ const nodeRoleType = "headroom:karpenter:NodeRole"
 
 // NodeRoleArgs of the nodes' role.
 type NodeRoleArgs struct {
-	Partition   string
-	ClusterName pulumi.StringInput
+	// Cluster that the nodes join: its partition, name and tags are used.
+	Cluster handle.Cluster
 	// SSM lets Session Manager reach the nodes.
 	SSM bool
 	// InstanceProfile makes a profile of the role beforehand, for networks from which the controller cannot reach IAM,
 	// which has no endpoint of its own (field fault BR-48). Node classes then name the profile and no role.
 	InstanceProfile bool
-	Tags            map[string]string
 }
 
 // NodeRole is the identity of the nodes that Karpenter makes. It is not for managed groups, whose access entry EKS
@@ -45,18 +45,18 @@ func NewNodeRole(ctx *pulumi.Context, name string, args *NodeRoleArgs, opts ...p
 		return nil, err
 	}
 	c := &NodeRole{}
-	if err := ctx.RegisterComponentResourceV2(nodeRoleType, name, pulumi.Map{"clusterName": args.ClusterName}, c,
+	if err := ctx.RegisterComponentResourceV2(nodeRoleType, name, pulumi.Map{"clusterName": args.Cluster.Name}, c,
 		opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
-	trust, err := NodeTrust(args.Partition).JSON(iampolicy.TrustLimit)
+	trust, err := NodeTrust(args.Cluster.Partition).JSON(iampolicy.TrustLimit)
 	if err != nil {
 		return nil, fmt.Errorf("write trust of %s: %w", name, err)
 	}
 	role, err := iam.NewRole(ctx, name+"-role", &iam.RoleArgs{
 		Description:      pulumi.String("Nodes that Karpenter makes"),
 		AssumeRolePolicy: pulumi.String(trust),
-		Tags:             pulumi.ToStringMap(args.Tags),
+		Tags:             pulumi.ToStringMap(args.Cluster.Tags),
 	}, pulumi.Parent(c))
 	if err != nil {
 		return nil, fmt.Errorf("create role of %s: %w", name, err)
@@ -66,7 +66,7 @@ func NewNodeRole(ctx *pulumi.Context, name string, args *NodeRoleArgs, opts ...p
 		// Made before the old one is deleted, an attachment of the same policy would be removed by that deletion (field
 		// fault BR-47).
 		attachment, err := iam.NewRolePolicyAttachment(ctx, name+"-"+policy, &iam.RolePolicyAttachmentArgs{
-			Role: role.Name, PolicyArn: pulumi.String(managedPolicyArn(args.Partition, policy)),
+			Role: role.Name, PolicyArn: pulumi.String(managedPolicyArn(args.Cluster.Partition, policy)),
 		}, pulumi.Parent(c), pulumi.DeleteBeforeReplace(true))
 		if err != nil {
 			return nil, fmt.Errorf("attach %s to %s: %w", policy, name, err)
@@ -74,10 +74,10 @@ func NewNodeRole(ctx *pulumi.Context, name string, args *NodeRoleArgs, opts ...p
 		c.Ready = append(c.Ready, attachment)
 	}
 	entry, err := eks.NewAccessEntry(ctx, name+"-entry", &eks.AccessEntryArgs{
-		ClusterName:  args.ClusterName,
+		ClusterName:  args.Cluster.Name,
 		PrincipalArn: role.Arn,
 		Type:         pulumi.String("EC2_LINUX"),
-		Tags:         pulumi.ToStringMap(args.Tags),
+		Tags:         pulumi.ToStringMap(args.Cluster.Tags),
 	}, pulumi.Parent(c),
 		// An entry keeps pointing at the role it was made for, even when a new role has the same ARN (field fault
 		// BR-46).
@@ -90,7 +90,7 @@ func NewNodeRole(ctx *pulumi.Context, name string, args *NodeRoleArgs, opts ...p
 	outputs := pulumi.Map{"name": c.Name, "arn": c.Arn}
 	if args.InstanceProfile {
 		profile, err := iam.NewInstanceProfile(ctx, name+"-profile", &iam.InstanceProfileArgs{
-			Role: role.Name, Tags: pulumi.ToStringMap(args.Tags),
+			Role: role.Name, Tags: pulumi.ToStringMap(args.Cluster.Tags),
 		}, pulumi.Parent(c))
 		if err != nil {
 			return nil, fmt.Errorf("create instance profile of %s: %w", name, err)
@@ -107,10 +107,10 @@ func validateNodeRole(name string, args *NodeRoleArgs) (problems problem.List) {
 		problems.Addf(at, "no arguments were given")
 		return problems
 	}
-	if _, found := ec2Principals[args.Partition]; !found {
-		problems.Addf(at+".partition", "%q is not a partition whose EC2 is known here", args.Partition)
+	if _, found := ec2Principals[args.Cluster.Partition]; !found {
+		problems.Addf(at+".partition", "%q is not a partition whose EC2 is known here", args.Cluster.Partition)
 	}
-	if args.ClusterName == nil {
+	if args.Cluster.Name == nil {
 		problems.Addf(at+".clusterName", "it is missing; give it")
 	}
 	return problems

@@ -214,7 +214,7 @@ func TestChartsHaveOneAddressEach(t *testing.T) {
 
 func settings() Settings {
 	return Settings{
-		Region: "us-west-2", SystemPool: "system", SystemNodes: 2,
+		SystemPool: "system", SystemNodes: 2,
 		SystemTaints: []pool.Taint{{Key: "CriticalAddonsOnly", Value: "true", Effect: pool.NoSchedule}},
 	}
 }
@@ -222,6 +222,7 @@ func settings() Settings {
 func wiring() Wiring {
 	return Wiring{
 		ClusterName:     "dev",
+		Region:          "us-west-2",
 		ClusterEndpoint: "https://x",
 		QueueName:       "q-1",
 		RoleArn:         "arn:aws:iam::123456789012:role/karpenter",

@@ -34,8 +34,6 @@ func ChartReference(repository, chart string) string {
 
 // Settings of the controller that are known when the program runs.
 type Settings struct {
-	// Region is told to the controller: the hop limit hides instance metadata from pods.
-	Region string
 	// SystemPool is the pool that carries the controller; the controller never runs on nodes of its own.
 	SystemPool string
 	// SystemNodes is the least number of nodes of that pool. With one there is one replica: two refuse to share a node
@@ -56,6 +54,8 @@ type Settings struct {
 // Wiring of the controller: what it takes from other resources.
 type Wiring struct {
 	ClusterName, ClusterEndpoint string
+	// Region is told to the controller: the hop limit hides instance metadata from pods.
+	Region string
 	// QueueName of the interruption queue, never its ARN; empty when interruption handling is off.
 	QueueName string
 	// RoleArn of the controller.
@@ -78,7 +78,7 @@ func Values(s Settings, w Wiring) map[string]any {
 		settings["isolatedVPC"] = true
 	}
 	controller := map[string]any{
-		"env": []any{map[string]any{"name": "AWS_REGION", "value": s.Region}},
+		"env": []any{map[string]any{"name": "AWS_REGION", "value": w.Region}},
 		"resources": map[string]any{
 			"requests": map[string]any{"cpu": "500m", "memory": "1Gi"},
 			"limits":   map[string]any{"memory": "1Gi"},

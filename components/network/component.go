@@ -7,6 +7,7 @@ package network
 import (
 	"fmt"
 
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
@@ -19,14 +20,13 @@ type Args struct {
 	CIDR string
 	// Zones to put subnets in, two to seven. Append new ones at the end: each zone's addresses follow from its place.
 	Zones []Zone
-	// Region of the zones.
-	Region string
+	// Account to make it in: its region, which is the zones', and its tags are used.
+	Account handle.Account
 	// NAT mode. Default one-per-vpc.
 	NAT NAT
 	// Endpoints are interface endpoints to make, by short service name ("ecr.api") or full name. Nil means
 	// IsolatedEndpoints with NAT none, and no endpoint otherwise. The S3 gateway endpoint is always made.
 	Endpoints []string
-	Tags      map[string]string
 }
 
 // Network is where a cluster runs.
@@ -132,7 +132,7 @@ type renderer struct {
 func (r *renderer) ready(made pulumi.Resource) { r.network.Ready = append(r.network.Ready, made) }
 
 func (r *renderer) tags(name string, extra ...string) pulumi.StringMap {
-	tags := pulumi.ToStringMap(r.args.Tags)
+	tags := pulumi.ToStringMap(r.args.Account.Tags)
 	tags["Name"] = pulumi.String(name)
 	for _, role := range extra {
 		tags[role] = pulumi.String("1")

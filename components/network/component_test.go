@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/network"
 	"github.com/headroom-eks/headroom/internal/recorder"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -13,9 +14,8 @@ import (
 
 func args() *network.Args {
 	return &network.Args{
-		Zones:  []network.Zone{{"us-west-2a", "usw2-az1"}, {"us-west-2b", "usw2-az2"}, {"us-west-2c", "usw2-az3"}},
-		Region: "us-west-2",
-		Tags:   map[string]string{"team": "ml"},
+		Zones:   []network.Zone{{"us-west-2a", "usw2-az1"}, {"us-west-2b", "usw2-az2"}, {"us-west-2c", "usw2-az3"}},
+		Account: handle.Account{Region: "us-west-2", Tags: map[string]string{"team": "ml"}},
 	}
 }
 
@@ -201,7 +201,7 @@ func TestZonesWithoutControlPlaneAreNotCounted(t *testing.T) {
 
 func TestInvalidNetworkNamesEveryProblem(t *testing.T) {
 	r, _, err := run(t, func(a *network.Args) {
-		a.CIDR, a.NAT, a.Region = "10.0.0.1/24", "two", ""
+		a.CIDR, a.NAT, a.Account.Region = "10.0.0.1/24", "two", ""
 		a.Zones = append(a.Zones[:1], a.Zones[0])
 		a.Endpoints = []string{"s3", "STS", "ec2", "com.amazonaws.us-west-2.ec2"}
 	})

@@ -55,7 +55,7 @@ func (r *renderer) gatewayEndpoint() error {
 	}
 	endpoint, err := ec2.NewVpcEndpoint(r.ctx, r.name+"-s3", &ec2.VpcEndpointArgs{
 		VpcId:           r.vpcID,
-		ServiceName:     pulumi.String(serviceName(r.args.Region, "s3")),
+		ServiceName:     pulumi.String(serviceName(r.args.Account.Region, "s3")),
 		VpcEndpointType: pulumi.String("Gateway"),
 		RouteTableIds:   tables,
 		Tags:            r.tags(r.name + "-s3"),
@@ -95,7 +95,7 @@ func (r *renderer) interfaceEndpoints() error {
 		name := r.name + "-" + shortName(service)
 		endpoint, err := ec2.NewVpcEndpoint(r.ctx, name, &ec2.VpcEndpointArgs{
 			VpcId:             r.vpcID,
-			ServiceName:       pulumi.String(serviceName(r.args.Region, service)),
+			ServiceName:       pulumi.String(serviceName(r.args.Account.Region, service)),
 			VpcEndpointType:   pulumi.String("Interface"),
 			PrivateDnsEnabled: pulumi.Bool(true),
 			SubnetIds:         r.network.Private.IDs(),

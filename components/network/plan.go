@@ -196,7 +196,7 @@ func (a Args) validate() (problems problem.List) {
 	if !slices.Contains(NATs, a.NAT) {
 		problems.Addf("nat", "%q is unknown; use %s, %s or %s", a.NAT, NATPerVPC, NATPerZone, NATNone)
 	}
-	if a.Region == "" {
+	if a.Account.Region == "" {
 		problems.Addf("region", "it is empty; endpoints are named after it")
 	}
 	problems.Join(ValidateEndpoints("endpoints", a.Endpoints))

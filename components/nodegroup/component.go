@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/network"
 	"github.com/headroom-eks/headroom/pool"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
@@ -24,9 +25,8 @@ const groupType = "headroom:nodegroup:NodeGroup"
 
 // Args of a node group.
 type Args struct {
-	ClusterName pulumi.StringInput
-	// KubernetesVersion of the nodes, "1.36".
-	KubernetesVersion string
+	// Cluster that the nodes join. They get its Kubernetes version.
+	Cluster handle.Cluster
 	// Pool the nodes belong to.
 	Pool string
 	// Zone of the group, when the pool has one group in each.
@@ -50,10 +50,8 @@ type Args struct {
 	Taints  []pool.Taint
 	// NodeRepair lets EKS replace nodes it finds unhealthy.
 	NodeRepair bool
-	// DependsOn is what nodes need to join and is not among the other arguments: routes, the network add-on. It is kept
-	// until the nodes are gone.
-	DependsOn []pulumi.Resource
-	Tags      map[string]string
+	// Needs must exist before any node and outlive it, beside the role and what makes the cluster ready: routes.
+	Needs []pulumi.Resource
 }
 
 // NodeGroup of a pool.
@@ -64,8 +62,8 @@ type NodeGroup struct {
 	Arn  pulumi.StringOutput
 	// AsgName of the Auto Scaling group that EKS made; never empty.
 	AsgName pulumi.StringOutput
-	// Group is what everything that runs on the nodes depends on.
-	Group pulumi.Resource
+	// Ready is the group itself: what everything that runs on the nodes depends on.
+	Ready []pulumi.Resource
 }
 
 // New makes a node group.
@@ -83,8 +81,8 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err := ctx.RegisterComponentResourceV2(groupType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
-	tags := a.ClusterName.ToStringOutput().ApplyT(func(cluster string) map[string]string {
-		return instanceTags(cluster, a.Pool, a.Tags)
+	tags := a.Cluster.Name.ToStringOutput().ApplyT(func(cluster string) map[string]string {
+		return instanceTags(cluster, a.Pool, a.Cluster.Tags)
 	}).(pulumi.StringMapOutput)
 	template, err := c.launchTemplate(ctx, name, a, tags)
 	if err != nil {
@@ -93,7 +91,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	own := []pulumi.ResourceOption{
 		pulumi.Parent(c),
 		// A node without its permissions never joins, and one that loses them never leaves in order.
-		pulumi.DependsOn(slices.Concat(a.DependsOn, a.Role.Attached)),
+		pulumi.DependsOn(slices.Concat(a.Cluster.Ready, a.Needs, a.Role.Ready)),
 	}
 	if a.Scaling.IgnoreDesired {
 		// On the group itself: on the component it would have no effect (field faults BR-13, BR-14).
@@ -103,7 +101,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err != nil {
 		return nil, fmt.Errorf("create node group %s: %w", name, err)
 	}
-	c.Name, c.Arn, c.Group = group.NodeGroupName, group.Arn, group
+	c.Name, c.Arn, c.Ready = group.NodeGroupName, group.Arn, []pulumi.Resource{group}
 	c.AsgName = group.Resources.ApplyT(func(resources []eks.NodeGroupResource) (string, error) {
 		return asgName(a.Pool, resources)
 	}).(pulumi.StringOutput)
@@ -131,7 +129,7 @@ func groupArgs(a Args, template *ec2.LaunchTemplate, tags pulumi.StringMapOutput
 		})
 	}
 	return &eks.NodeGroupArgs{
-		ClusterName:   a.ClusterName,
+		ClusterName:   a.Cluster.Name,
 		NodeGroupName: pulumi.String(a.Name()),
 		NodeRoleArn:   a.Role.Arn,
 		SubnetIds:     a.Subnets.IDs(),
@@ -139,7 +137,7 @@ func groupArgs(a Args, template *ec2.LaunchTemplate, tags pulumi.StringMapOutput
 		AmiType:       pulumi.String(AMIType(a.Shape)),
 		CapacityType:  pulumi.String(capacityType(a.CapacityType)),
 		// Both, so that a group follows its control plane to the next minor in one request.
-		Version:        pulumi.String(a.KubernetesVersion),
+		Version:        pulumi.String(a.Cluster.KubernetesVersion),
 		ReleaseVersion: pulumi.String(a.ReleaseVersion),
 		Labels:         pulumi.ToStringMap(nodeLabels(a.Pool, a.Labels)),
 		Taints:         taints,

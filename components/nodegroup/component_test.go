@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/network"
 	"github.com/headroom-eks/headroom/components/nodegroup"
 	"github.com/headroom-eks/headroom/internal/recorder"
@@ -21,13 +22,16 @@ const (
 
 func args() *nodegroup.Args {
 	return &nodegroup.Args{
-		ClusterName:       pulumi.String("headroom-dev"),
-		KubernetesVersion: "1.36",
-		ReleaseVersion:    "1.36.3-20260911",
-		Pool:              "gpu-l4",
-		InstanceTypes:     []string{"g6.xlarge"},
-		Scaling:           nodegroup.Fixed(1),
-		Shape:             pool.Shape{Architecture: "x86_64", GPUs: 1},
+		Cluster: handle.Cluster{
+			Account:           handle.Account{Tags: map[string]string{"team": "ml"}},
+			KubernetesVersion: "1.36",
+			Name:              pulumi.String("headroom-dev"),
+		},
+		ReleaseVersion: "1.36.3-20260911",
+		Pool:           "gpu-l4",
+		InstanceTypes:  []string{"g6.xlarge"},
+		Scaling:        nodegroup.Fixed(1),
+		Shape:          pool.Shape{Architecture: "x86_64", GPUs: 1},
 		Subnets: network.Subnets{
 			{
 				ID:   pulumi.String("subnet-a").ToStringOutput(),
@@ -46,7 +50,6 @@ func args() *nodegroup.Args {
 			Value:  "x",
 			Effect: pool.PreferNoSchedule,
 		}},
-		Tags: map[string]string{"team": "ml"},
 	}
 }
 
@@ -67,8 +70,7 @@ func run(t *testing.T, with recorder.Answers, change func(*nodegroup.Args)) (*re
 	var asg string
 	r, err := recorder.Run(with, func(ctx *pulumi.Context) error {
 		role, err := nodegroup.NewRole(ctx, "nodes", &nodegroup.RoleArgs{
-			Partition: "aws-cn",
-			Tags:      map[string]string{"team": "ml"},
+			Account: handle.Account{Partition: "aws-cn", Tags: map[string]string{"team": "ml"}},
 		})
 		if err != nil {
 			return err
@@ -79,7 +81,7 @@ func run(t *testing.T, with recorder.Answers, change func(*nodegroup.Args)) (*re
 			return err
 		}
 		a := args()
-		a.Role, a.DependsOn = role, []pulumi.Resource{routes}
+		a.Role, a.Needs = role, []pulumi.Resource{routes}
 		change(a)
 		g, err := nodegroup.New(ctx, "gpu-l4", a)
 		if err != nil {

@@ -147,7 +147,7 @@ func (a Args) validate() (problems problem.List) {
 	if !poolName.MatchString(a.Pool) {
 		problems.Addf("pool", "%q is not a name; use lower-case letters, digits and dashes", a.Pool)
 	}
-	if a.ClusterName == nil || a.Role == nil || a.Role.Arn.OutputState == nil {
+	if a.Cluster.Name == nil || a.Role == nil || a.Role.Arn.OutputState == nil {
 		problems.Addf("cluster", "its name and a node role are both needed")
 	}
 	if len(a.Subnets) == 0 {
@@ -165,9 +165,9 @@ func (a Args) validate() (problems problem.List) {
 	}
 	if m := release.FindStringSubmatch(a.ReleaseVersion); m == nil {
 		problems.Addf("releaseVersion", "%q is not an AL2023 release; pin one like 1.36.3-20260911", a.ReleaseVersion)
-	} else if m[1] != a.KubernetesVersion {
+	} else if m[1] != a.Cluster.KubernetesVersion {
 		problems.Addf("releaseVersion", "%s is for Kubernetes %s, the group for %s; pin a release of it",
-			a.ReleaseVersion, m[1], a.KubernetesVersion)
+			a.ReleaseVersion, m[1], a.Cluster.KubernetesVersion)
 	}
 	if !slices.Contains(pool.CapacityTypes, a.CapacityType) {
 		problems.Addf("capacityType", "%q is unknown; use on-demand, spot or reserved", a.CapacityType)

@@ -61,7 +61,7 @@ func TestNameChangesExactlyWhenTheGroupIsReplaced(t *testing.T) {
 func TestNameDoesNotDependOnWhatIsUpdatedInPlace(t *testing.T) {
 	a := forced{pool: "gpu", arch: "x86_64", instanceType: "g6.xlarge", capacity: pool.Spot}.args()
 	before := a.Name()
-	a.Scaling, a.ReleaseVersion, a.KubernetesVersion = nodegroup.Fixed(3), "1.36.3-20260911", "1.36"
+	a.Scaling, a.ReleaseVersion, a.Cluster.KubernetesVersion = nodegroup.Fixed(3), "1.36.3-20260911", "1.36"
 	a.Labels, a.Taints, a.DiskGiB = map[string]string{"a": "b"}, []pool.Taint{pool.GPUTaint}, 500
 	if after := a.Name(); after != before {
 		t.Errorf("%s became %s", before, after)

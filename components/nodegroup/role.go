@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/iam"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
@@ -13,10 +14,10 @@ const roleType = "headroom:nodegroup:Role"
 
 // RoleArgs of a node role.
 type RoleArgs struct {
-	Partition string
+	// Account to make it in: its partition and tags are used.
+	Account handle.Account
 	// SSM lets the Systems Manager open sessions on nodes.
-	SSM  bool
-	Tags map[string]string
+	SSM bool
 }
 
 // Role that nodes run as. EKS itself makes the access entry of a managed group's role; nobody else may (field fault
@@ -26,16 +27,16 @@ type Role struct {
 
 	Arn  pulumi.StringOutput
 	Name pulumi.StringOutput
-	// Attached are the policy attachments.
-	Attached []pulumi.Resource
+	// Ready are the policy attachments.
+	Ready []pulumi.Resource
 }
 
 // NewRole makes the role that managed groups share.
 func NewRole(ctx *pulumi.Context, name string, args *RoleArgs, opts ...pulumi.ResourceOption) (*Role, error) {
-	if args == nil || args.Partition == "" {
+	if args == nil || args.Account.Partition == "" {
 		return nil, fmt.Errorf("node role %q: the partition is empty; look it up", name)
 	}
-	trust, err := nodeTrust(args.Partition)
+	trust, err := nodeTrust(args.Account.Partition)
 	if err != nil {
 		return nil, fmt.Errorf("trust of node role %s: %w", name, err)
 	}
@@ -47,12 +48,12 @@ func NewRole(ctx *pulumi.Context, name string, args *RoleArgs, opts ...pulumi.Re
 	role, err := iam.NewRole(ctx, name+"-role", &iam.RoleArgs{
 		Description:      pulumi.String("Nodes of EKS managed node groups"),
 		AssumeRolePolicy: pulumi.String(trust),
-		Tags:             pulumi.ToStringMap(args.Tags),
+		Tags:             pulumi.ToStringMap(args.Account.Tags),
 	}, pulumi.Parent(c))
 	if err != nil {
 		return nil, fmt.Errorf("create node role %s: %w", name, err)
 	}
-	policies := nodePolicies(args.Partition, args.SSM)
+	policies := nodePolicies(args.Account.Partition, args.SSM)
 	for _, key := range slices.Sorted(maps.Keys(policies)) {
 		// Made before the old one is deleted, an attachment of the same policy would go with it (field fault BR-47).
 		a, err := iam.NewRolePolicyAttachment(ctx, name+"-"+key, &iam.RolePolicyAttachmentArgs{
@@ -61,7 +62,7 @@ func NewRole(ctx *pulumi.Context, name string, args *RoleArgs, opts ...pulumi.Re
 		if err != nil {
 			return nil, fmt.Errorf("attach policy %s of %s: %w", key, name, err)
 		}
-		c.Attached = append(c.Attached, a)
+		c.Ready = append(c.Ready, a)
 	}
 	c.Arn, c.Name = role.Arn, role.Name
 	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"arn": role.Arn, "name": role.Name})

@@ -2,7 +2,9 @@ package nodepool
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/problem"
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/apiextensions"
@@ -16,14 +18,15 @@ const nodePoolType = "headroom:nodepool:NodePool"
 type Args struct {
 	Spec  Spec
 	Class Class
-	// ClusterName marks what the pool's instances are made of.
-	ClusterName pulumi.StringInput
-	// SubnetIDs and SecurityGroupIDs of the instances.
-	SubnetIDs, SecurityGroupIDs pulumi.StringArrayInput
+	// Cluster that the nodes join. Its name marks what the pool's instances are made of; they get its security group.
+	Cluster handle.Cluster
+	// SubnetIDs of the instances.
+	SubnetIDs pulumi.StringArrayInput
 	// RoleName of the nodes, or else InstanceProfile, the name of a profile that holds it; never both.
 	RoleName, InstanceProfile pulumi.StringInput
-	// Controller is all that must be there as long as a node of the pool lives: charts, permissions, access entry.
-	Controller []pulumi.Resource
+	// Needs must exist before any node of the pool and outlive it, beside what makes the cluster ready: charts,
+	// permissions, access entry, routes.
+	Needs []pulumi.Resource
 	// KeepOnDelete leaves the objects and their nodes in the cluster when they leave the stack. Set it in an update of
 	// its own before the objects are handed over to GitOps; a destroy leaves instances behind while it is set.
 	KeepOnDelete bool
@@ -43,7 +46,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, err
 	}
 	c := &NodePool{}
-	inputs := pulumi.Map{"name": pulumi.String(args.Spec.Name), "clusterName": args.ClusterName}
+	inputs := pulumi.Map{"name": pulumi.String(args.Spec.Name), "clusterName": args.Cluster.Name}
 	if err := ctx.RegisterComponentResourceV2(nodePoolType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
@@ -55,8 +58,9 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	wire(class.Spec, args)
 	// The controller finishes the deletion of a node class and of the nodes of a pool, so it must outlive both (field
 	// fault BR-86); its charts bring the definitions of both kinds (field fault BR-55).
+	needs := slices.Concat(args.Cluster.Ready, args.Needs)
 	classResource, err := Apply(ctx, name+"-class", class, nil,
-		pulumi.Parent(c), pulumi.DependsOn(args.Controller), pulumi.RetainOnDelete(args.KeepOnDelete))
+		pulumi.Parent(c), pulumi.DependsOn(needs), pulumi.RetainOnDelete(args.KeepOnDelete))
 	if err != nil {
 		return nil, fmt.Errorf("create node class of %s: %w", name, err)
 	}
@@ -71,7 +75,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	}
 	made, err := Apply(ctx, name+"-pool", nodePool, annotations, pulumi.Parent(c),
 		// its nodes need the class until the last is gone
-		pulumi.DependsOn(append([]pulumi.Resource{classResource}, args.Controller...)),
+		pulumi.DependsOn(append([]pulumi.Resource{classResource}, needs...)),
 		pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: deleteTimeout(args.Spec).String()}),
 		pulumi.RetainOnDelete(args.KeepOnDelete))
 	if err != nil {
@@ -87,13 +91,15 @@ func Manifests(name string, args *Args) (pulumi.StringMapOutput, error) {
 		return pulumi.StringMapOutput{}, err
 	}
 	spec, class := args.Spec, args.Class
-	return pulumi.All(args.ClusterName, args.SubnetIDs, args.SecurityGroupIDs, orEmpty(args.RoleName),
+	return pulumi.All(args.Cluster.Name, args.SubnetIDs, args.Cluster.SecurityGroupID, orEmpty(args.RoleName),
 		orEmpty(args.InstanceProfile)).ApplyT(
 		func(v []any) (map[string]string, error) {
 			wiring := Wiring{}
 			wiring.Cluster, _ = v[0].(string)
 			wiring.SubnetIDs, _ = v[1].([]string)
-			wiring.SecurityGroupIDs, _ = v[2].([]string)
+			if group, ok := v[2].(string); ok {
+				wiring.SecurityGroupIDs = []string{group}
+			}
 			wiring.Role, _ = v[3].(string)
 			wiring.InstanceProfile, _ = v[4].(string)
 			classManifest, err := PlanNodeClass(spec.Name, class, wiring)
@@ -113,9 +119,10 @@ func Manifests(name string, args *Args) (pulumi.StringMapOutput, error) {
 func wire(spec map[string]any, args *Args) {
 	terms := func(ids []string) []any { return idTerms(ids) }
 	spec["subnetSelectorTerms"] = args.SubnetIDs.ToStringArrayOutput().ApplyT(terms)
-	spec["securityGroupSelectorTerms"] = args.SecurityGroupIDs.ToStringArrayOutput().ApplyT(terms)
+	spec["securityGroupSelectorTerms"] = pulumi.StringArray{args.Cluster.SecurityGroupID}.ToStringArrayOutput().ApplyT(
+		terms)
 	poolName, own := args.Spec.Name, args.Class.Tags
-	spec["tags"] = args.ClusterName.ToStringOutput().ApplyT(func(cluster string) map[string]string {
+	spec["tags"] = args.Cluster.Name.ToStringOutput().ApplyT(func(cluster string) map[string]string {
 		return tags(cluster, poolName, own)
 	})
 	if args.RoleName != nil {
@@ -156,8 +163,8 @@ func validateArgs(name string, args *Args) (problems problem.List) {
 	}
 	problems.Join(Validate(at, args.Spec))
 	problems.Join(ValidateClass(at+".class", args.Class))
-	if args.ClusterName == nil || args.SubnetIDs == nil || args.SecurityGroupIDs == nil {
-		problems.Addf(at, "cluster name, subnets and security groups are all needed")
+	if args.Cluster.Name == nil || args.SubnetIDs == nil || args.Cluster.SecurityGroupID == nil {
+		problems.Addf(at, "cluster name, subnets and security group are all needed")
 	}
 	if (args.RoleName == nil) == (args.InstanceProfile == nil) {
 		problems.Addf(at, "exactly one of the nodes' role and an instance profile is needed; give one")

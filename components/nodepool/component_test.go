@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/nodepool"
 	"github.com/headroom-eks/headroom/internal/recorder"
 	"github.com/headroom-eks/headroom/pool"
@@ -38,10 +39,9 @@ func args() *nodepool.Args {
 			RootVolumeGiB: 100,
 			Tags:          map[string]string{"team": "ml"},
 		},
-		ClusterName:      pulumi.String("dev-1"),
-		RoleName:         pulumi.String("node-role"),
-		SubnetIDs:        pulumi.ToStringArray([]string{"subnet-1", "subnet-2"}),
-		SecurityGroupIDs: pulumi.ToStringArray([]string{"sg-1"}),
+		Cluster:   handle.Cluster{Name: pulumi.String("dev-1"), SecurityGroupID: pulumi.String("sg-1")},
+		RoleName:  pulumi.String("node-role"),
+		SubnetIDs: pulumi.ToStringArray([]string{"subnet-1", "subnet-2"}),
 	}
 }
 
@@ -54,7 +54,7 @@ func run(t *testing.T, a *nodepool.Args) *recorder.Recorder {
 		if err := ctx.RegisterResource("test:index:Chart", chartURN, pulumi.Map{}, controller); err != nil {
 			return err
 		}
-		a.Controller = []pulumi.Resource{controller}
+		a.Needs = []pulumi.Resource{controller}
 		_, err := nodepool.New(ctx, "gpu-l4", a)
 		return err
 	})

@@ -22,13 +22,16 @@ var systemTaints = []pool.Taint{{
 }, {Key: "headroom/system", Effect: pool.NoExecute}}
 
 func settings() karpenter.Settings {
-	return karpenter.Settings{Region: "us-west-2", SystemPool: "system", SystemNodes: 2, SystemTaints: systemTaints}
+	return karpenter.Settings{SystemPool: "system", SystemNodes: 2, SystemTaints: systemTaints}
 }
 
 func wiring() karpenter.Wiring {
 	return karpenter.Wiring{
-		ClusterName: "gpu-west", ClusterEndpoint: "https://x.eks.amazonaws.com", QueueName: "queue-1a2b",
-		RoleArn: "arn:aws:iam::123456789012:role/karpenter-role-3c4d",
+		ClusterName:     "gpu-west",
+		Region:          "us-west-2",
+		ClusterEndpoint: "https://x.eks.amazonaws.com",
+		QueueName:       "queue-1a2b",
+		RoleArn:         "arn:aws:iam::123456789012:role/karpenter-role-3c4d",
 	}
 }
 
