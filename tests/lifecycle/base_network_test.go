@@ -9,6 +9,7 @@ import (
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/network"
 	"github.com/headroom-eks/headroom/sandbox/run"
 	"github.com/headroom-eks/headroom/sandbox/world"
@@ -21,8 +22,10 @@ func landingZone(ctx *pulumi.Context) error {
 		return err
 	}
 	net, err := network.New(ctx, "network", &network.Args{
-		CIDR: "10.32.0.0/20", Region: "us-west-2", NAT: network.NAT("one-per-vpc"),
-		Zones: []network.Zone{{Name: "us-west-2a", ID: "usw2-az1"}, {Name: "us-west-2b", ID: "usw2-az2"}},
+		CIDR:    "10.32.0.0/20",
+		Account: handle.Account{Region: "us-west-2"},
+		NAT:     network.NATPerVPC,
+		Zones:   []network.Zone{{Name: "us-west-2a", ID: "usw2-az1"}, {Name: "us-west-2b", ID: "usw2-az2"}},
 	}, pulumi.Providers(provider))
 	if err != nil {
 		return err
