@@ -392,36 +392,3 @@ func TestNodesGoBeforeWhatTheyNeed(t *testing.T) {
 		}
 	}
 }
-
-// Field fault BR-77.
-func TestPrefixDelegationInSmallSubnetsIsWarnedOf(t *testing.T) {
-	of := func(cidr string, delegation bool) string {
-		env := config.Environment{Network: config.Network{
-			CIDR:             cidr,
-			Zones:            []string{"us-west-2a", "us-west-2b"},
-			PrefixDelegation: delegation,
-		}}
-		return fragmentable(env, facts{})
-	}
-	if said := of("10.0.0.0/21", true); !strings.Contains(said,
-		"10.0.0.0/24 in us-west-2a, 10.0.1.0/24 in us-west-2b") || !strings.Contains(said, "/22 or larger") {
-		t.Errorf("field fault BR-77: private subnets of /24: %q", said)
-	}
-	for _, quiet := range []string{of("10.0.0.0/19", true), of("10.0.0.0/21", false)} {
-		if quiet != "" {
-			t.Errorf("warned without need: %s", quiet)
-		}
-	}
-	existing := config.Environment{Network: config.Network{
-		PrefixDelegation: true,
-		Existing:         &config.ExistingNetwork{VPCID: "vpc-1"},
-	}}
-	said := fragmentable(existing, facts{Subnets: []subnet{{
-		ID:   "subnet-1",
-		Zone: "us-west-2a",
-		CIDR: "10.1.0.0/23",
-	}, {ID: "subnet-2", Zone: "us-west-2b", CIDR: "10.1.4.0/28", Public: true}}})
-	if !strings.Contains(said, "(10.1.0.0/23 in us-west-2a)") {
-		t.Errorf("field fault BR-77: an existing subnet of /23: %q", said)
-	}
-}

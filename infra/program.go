@@ -1,9 +1,8 @@
 // Package infra is this stack: it turns the configuration into components, watches what they became, and publishes the
 // capacity contract.
 //
-// It owns the order (configuration -> questions to AWS -> components -> observation -> outputs) and what ties
-// components together. It does not own any decision inside a component, nor the arithmetic of capacity. It knows
-// nothing of the sandbox.
+// It owns the way of a pool: config -> ask -> plan -> build and publish, each a package of its own. It owns no decision
+// and no arithmetic, and knows nothing of the sandbox.
 package infra
 
 import (
@@ -11,7 +10,11 @@ import (
 	"net"
 	"time"
 
+	"github.com/headroom-eks/headroom/infra/ask"
+	"github.com/headroom-eks/headroom/infra/build"
 	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/infra/plan"
+	"github.com/headroom-eks/headroom/infra/publish"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	pulumiconfig "github.com/pulumi/pulumi/sdk/v3/go/pulumi/config"
@@ -21,8 +24,8 @@ import (
 type Options struct {
 	// Now is the clock of the capacity document.
 	Now func() time.Time
-	// Dial opens a connection to the Kubernetes API, to see that it can be reached before anything waits on it.
-	Dial func(network, address string, timeout time.Duration) (net.Conn, error)
+	// Dial opens a connection to the Kubernetes API.
+	Dial build.Dial
 }
 
 // Program is the stack as a Pulumi program.
@@ -38,41 +41,28 @@ func Program(o Options) pulumi.RunFunc {
 		if err != nil {
 			return err
 		}
-		for _, warning := range env.Warnings() {
-			if err := ctx.Log.Warn(warning, nil); err != nil {
-				return err
-			}
-		}
 		provider, err := aws.NewProvider(ctx, "aws", providerArgs(ctx))
 		if err != nil {
 			return fmt.Errorf("configure aws: %w", err)
 		}
-		f, err := ask(ctx, env, pulumi.Provider(provider))
+		answers, err := ask.AWS(ctx, env, pulumi.Provider(provider))
 		if err != nil {
 			return err
 		}
-		for _, unknown := range f.Unknown {
-			if err := ctx.Log.Warn("not known, so no more is promised than is certain: "+unknown, nil); err != nil {
-				return err
-			}
-		}
-		for _, warning := range []string{lockedOut(env, f), fragmentable(env, f), replaced(env, f)} {
-			if warning == "" {
-				continue
-			}
+		decided := plan.Decide(env, answers)
+		for _, warning := range decided.Warnings {
 			if err := ctx.Log.Warn(warning, nil); err != nil {
 				return err
 			}
 		}
-		problems := judge(env, f)
-		if err := problems.Err(); err != nil {
+		if err := decided.Problems.Err(); err != nil {
 			return fmt.Errorf("AWS cannot give what is configured: %w", err)
 		}
-		stack := &stack{ctx: ctx, env: env, facts: f, options: o, aws: provider, groups: map[string][]string{}}
-		if err := stack.build(); err != nil {
+		made, err := build.Environment(ctx, decided, provider, o.Dial)
+		if err != nil {
 			return err
 		}
-		return stack.outputs()
+		return publish.Outputs(ctx, decided, made, o.Now)
 	}
 }
 
@@ -105,14 +95,14 @@ func load(ctx *pulumi.Context) (config.Environment, error) {
 		return env, fmt.Errorf("headroom:environment has %w", err)
 	}
 	env = env.WithDefaults(ctx.Stack())
-	problems = validate(env)
+	problems = plan.Check(env)
 	if pulumiconfig.Get(ctx, "aws:region") == "" {
-		problems.Addf("aws:region", "is not set; set it, for example: pulumi config set aws:region us-west-2")
+		problems.Add("aws:region", "is not set", nil, "set it, for example: pulumi config set aws:region us-west-2")
 	}
 	for _, key := range otherProviderKeys {
 		if pulumiconfig.Get(ctx, "aws:"+key) != "" {
-			problems.Addf("aws:"+key, "is set, and this program reads aws:region and aws:profile alone; remove it, or "+
-				"put it into the profile or the environment of the command")
+			problems.Add("aws:"+key, "is set, and this program reads aws:region and aws:profile alone", nil,
+				"remove it, or put it into the profile or the environment of the command")
 		}
 	}
 	if err := problems.Err(); err != nil {

@@ -1,4 +1,4 @@
-package infra
+package publish
 
 import (
 	"encoding/json"
@@ -34,15 +34,5 @@ func TestPoolsOfClaimsReachTheOutput(t *testing.T) {
 	}
 	if got := pools[0].(map[string]any); got["name"] != "claims" || got["nodes"] != 3.0 {
 		t.Errorf("%v", got)
-	}
-}
-
-func TestKubeletSettingsReachTheNodeClass(t *testing.T) {
-	settings, err := kubelet(map[string]any{"maxPods": 20})
-	if err != nil || settings.MaxPods != 20 {
-		t.Errorf("%+v, %v", settings, err)
-	}
-	if _, err := kubelet(map[string]any{"maxPod": 20}); err == nil {
-		t.Error("a setting the node class does not know is accepted")
 	}
 }

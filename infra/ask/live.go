@@ -1,0 +1,102 @@
+package ask
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/headroom-eks/headroom/components/clusterautoscaler"
+	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
+)
+
+// live looks before it asks: a lookup of what is absent is an error, and an error must not read as absence.
+func (a *asker) live() {
+	clusters, err := eks.GetClusters(a.ctx, a.provider)
+	if err != nil {
+		a.answers.Live = unguarded[*Live](&a.answers, "clusters of the account", err)
+		return
+	}
+	switch names := liveNames(clusters.Names, a.env.Cluster); len(names) {
+	case 0:
+		a.answers.Live = Known[*Live](nil)
+	case 1:
+		a.answers.Live = a.liveCluster(names[0])
+	default:
+		err := errors.New("what lives in it is not compared with the configuration")
+		question := fmt.Sprintf("which of the clusters %s is this stack's", strings.Join(names, ", "))
+		a.answers.Live = missing[*Live](&a.answers, question, err)
+	}
+}
+
+// liveNames are the clusters that may be this stack's: the one of its name, or with a unique suffix every one of that
+// name and some suffix, since which is this stack's is not known before the program has run.
+func liveNames(all []string, c config.Cluster) (names []string) {
+	own := regexp.MustCompile("^" + regexp.QuoteMeta(c.Name) + "$")
+	if c.UniqueSuffix {
+		own = regexp.MustCompile("^" + regexp.QuoteMeta(c.Name) + "-[a-z0-9]{6}$")
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !own.MatchString(name) })
+}
+
+func (a *asker) liveCluster(name string) Answer[*Live] {
+	found, err := eks.LookupCluster(a.ctx, &eks.LookupClusterArgs{Name: name}, a.provider)
+	if err != nil {
+		return unguarded[*Live](&a.answers, "cluster "+name, err)
+	}
+	live := &Live{Name: name, Version: found.Version, Groups: map[string]clusterautoscaler.Live{}}
+	for _, c := range found.ComputeConfigs {
+		live.AutoMode, live.NodeRoleArn = c.Enabled, c.NodeRoleArn
+	}
+	if a.env.UsesManagedGroups() {
+		a.liveGroups(live)
+	}
+	return Known(live)
+}
+
+func (a *asker) liveGroups(live *Live) {
+	groups, err := eks.GetNodeGroups(a.ctx, &eks.GetNodeGroupsArgs{ClusterName: live.Name}, a.provider)
+	if err != nil {
+		unguarded[any](&a.answers, "node groups of "+live.Name, err)
+		return
+	}
+	for _, name := range groups.Names {
+		group, err := eks.LookupNodeGroup(a.ctx,
+			&eks.LookupNodeGroupArgs{ClusterName: live.Name, NodeGroupName: name}, a.provider)
+		if err != nil || len(group.ScalingConfigs) == 0 {
+			unguarded[any](&a.answers, "node group "+name, err)
+			continue
+		}
+		s := group.ScalingConfigs[0]
+		live.Groups[name] = clusterautoscaler.Live{
+			Exists:   true,
+			Updating: group.Status == "UPDATING",
+			Min:      s.MinSize,
+			Max:      s.MaxSize,
+			Desired:  s.DesiredSize,
+		}
+	}
+}
+
+// runningNodes counts before pools are handed over, since handing over the wrong way deletes nodes.
+func (a *asker) runningNodes() {
+	live := a.answers.Live.Value()
+	if a.env.GitOps.NodePools != "manifests" || a.env.GitOps.Applied || live == nil {
+		return
+	}
+	for _, name := range a.env.NodePools() {
+		answer, err := ec2.GetInstances(a.ctx, &ec2.GetInstancesArgs{
+			InstanceTags:       pool.InstanceTags(live.Name, name),
+			InstanceStateNames: []string{"running"},
+		}, a.provider)
+		if err != nil {
+			a.answers.RunningNodes[name] = unguarded[int](&a.answers, "running nodes of pool "+name, err)
+			continue
+		}
+		a.answers.RunningNodes[name] = Known(len(answer.Ids))
+	}
+}

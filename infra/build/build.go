@@ -1,0 +1,121 @@
+// Package build renders a plan: it makes the components of an environment in the order in which each needs the ones
+// before it. They go in the opposite order.
+//
+// It owns the order and what ties components together. It decides nothing: what a pool is made of stands in the plan,
+// how a component looks inside is the component's.
+package build
+
+import (
+	"net"
+	"time"
+
+	"github.com/headroom-eks/headroom/components/cluster"
+	"github.com/headroom-eks/headroom/components/gpu"
+	"github.com/headroom-eks/headroom/components/handle"
+	"github.com/headroom-eks/headroom/components/karpenter"
+	"github.com/headroom-eks/headroom/components/network"
+	"github.com/headroom-eks/headroom/components/nodegroup"
+	"github.com/headroom-eks/headroom/infra/plan"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
+	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// Dial opens a connection to the Kubernetes API, to see that it can be reached before anything waits on it.
+type Dial func(network, address string, timeout time.Duration) (net.Conn, error)
+
+// Made is what a build has made, for those who publish it.
+type Made struct {
+	AWS        *aws.Provider
+	Kubernetes *kubernetes.Provider
+	Cluster    *cluster.Cluster
+	// Pools are outputs that resolve when each pool exists.
+	Pools []any
+	// Manifests of pools that are left to GitOps, by file name.
+	Manifests []pulumi.StringMapOutput
+	// Of Karpenter, where it is used.
+	InterruptionQueueName, KarpenterNodeRoleName pulumi.StringOutput
+}
+
+// builder is what the steps of a build hand to each other.
+type builder struct {
+	*Made
+	ctx     *pulumi.Context
+	plan    plan.Plan
+	dial    Dial
+	account handle.Account
+
+	network  *network.Network
+	nodeRole *nodegroup.Role // of managed groups
+	// systemNodes must be there before anything that runs on them.
+	systemNodes []pulumi.Resource
+}
+
+// Environment makes everything that the plan says, with the given provider of AWS.
+func Environment(ctx *pulumi.Context, p plan.Plan, provider *aws.Provider, dial Dial) (*Made, error) {
+	b := &builder{Made: &Made{AWS: provider}, ctx: ctx, plan: p, dial: dial, account: handle.Account{
+		AccountID: p.Account.ID,
+		Region:    p.Account.Region,
+		Partition: p.Account.Partition,
+		DNSSuffix: p.Account.DNSSuffix,
+		Tags:      p.Environment.Tags,
+	}}
+	for _, step := range []func() error{
+		b.makeNetwork, b.makeCluster, b.connect, b.makeSystemGroup, b.makeAddons, b.makeSpotRole, b.makePools, b.makeGPU,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return b.Made, nil
+}
+
+// ofAWS are the options of what makes resources of AWS alone, inCluster of what makes objects in the cluster too.
+func (b *builder) ofAWS() pulumi.ResourceOption     { return pulumi.Providers(b.AWS) }
+func (b *builder) inCluster() pulumi.ResourceOption { return pulumi.Providers(b.AWS, b.Kubernetes) }
+
+func (b *builder) makeNetwork() (err error) {
+	if n := b.plan.Network; n.Existing != nil {
+		b.network, err = network.Existing(b.ctx, "network", n.Existing, b.ofAWS())
+		return err
+	}
+	args := *b.plan.Network.New
+	args.Account = b.account
+	b.network, err = network.New(b.ctx, "network", &args, b.ofAWS(), pulumi.Protect(b.plan.Environment.Protect))
+	return err
+}
+
+// makeSpotRole makes the account's service-linked role for spot, for those who ask.
+func (b *builder) makeSpotRole() error {
+	if !b.plan.Environment.Spot.CreateServiceLinkedRole {
+		return nil
+	}
+	_, err := karpenter.NewSpotRole(b.ctx, "spot-role", pulumi.Provider(b.AWS))
+	return err
+}
+
+// makeGPU installs what makes GPUs claimable. Auto Mode's nodes bring it.
+func (b *builder) makeGPU() error {
+	env := b.plan.Environment
+	if env.GPU.ProvidedElsewhere || len(env.Pools) == 0 || b.plan.Cluster.AutoMode {
+		return nil
+	}
+	args := &gpu.Args{
+		DevicePluginVersion: env.GPU.DevicePluginVersion,
+		DRADriverVersion:    env.GPU.DRADriverVersion,
+		Repository:          env.GPU.Repository,
+		Needs:               append(b.Cluster.Handle().Ready, b.systemNodes...),
+	}
+	for _, p := range b.plan.Pools {
+		if p.Facts.Advertised {
+			args.Pools = append(args.Pools, gpu.Pool{
+				Name:       p.Name(),
+				Scaler:     p.Facts.Scaler,
+				DeviceMode: p.Facts.DeviceMode,
+				Taints:     append(p.Facts.Taints, p.StartupTaints...),
+			})
+		}
+	}
+	_, err := gpu.New(b.ctx, "gpu", args, b.inCluster())
+	return err
+}

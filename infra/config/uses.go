@@ -1,0 +1,42 @@
+package config
+
+import "github.com/headroom-eks/headroom/pool"
+
+// UsesKarpenter says that a pool, the general one included, is scaled by a Karpenter of ours.
+func (e Environment) UsesKarpenter() bool { return e.Uses(pool.Karpenter) }
+
+// UsesClusterAutoscaler says that a pool is scaled by cluster-autoscaler.
+func (e Environment) UsesClusterAutoscaler() bool { return e.Uses(pool.ClusterAutoscaler) }
+
+// UsesAutoMode says that the cluster runs EKS Auto Mode. Then it has no system group and no managed group at all.
+func (e Environment) UsesAutoMode() bool { return e.Uses(pool.AutoMode) }
+
+// UsesManagedGroups says that a GPU pool is made of managed groups. The system group is not counted.
+func (e Environment) UsesManagedGroups() bool {
+	for _, p := range e.Pools {
+		if p.Scaler.ManagedGroup() {
+			return true
+		}
+	}
+	return false
+}
+
+// NodePools are the names of the pools that are NodePools in the cluster, the general one first. GitOps can take them
+// over.
+func (e Environment) NodePools() (names []string) {
+	if e.General != nil {
+		names = append(names, GeneralPool)
+	}
+	for _, p := range e.Pools {
+		if p.Scaler.Dynamic() {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// Names of the pools that are no GPU pools.
+const (
+	SystemPool  = "system"
+	GeneralPool = "general"
+)

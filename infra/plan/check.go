@@ -1,0 +1,38 @@
+package plan
+
+import (
+	"github.com/headroom-eks/headroom/components/network"
+	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
+	"github.com/headroom-eks/headroom/problem"
+)
+
+// Check reports everything that can be said of the configuration before AWS is asked anything: the configuration's own
+// rules, and those of the components and scalers that it would use. The environment has its defaults.
+func Check(env config.Environment) problem.List {
+	problems := env.Validate()
+	if !env.Cluster.HasVersion() { // said by now; what hangs on the version would only say it again
+		env.Cluster.KubernetesVersion = config.DefaultKubernetesVersion
+	}
+	problems.Join(network.ValidateEndpoints("network.interfaceEndpoints", env.Network.InterfaceEndpoints))
+	var claimants []Claimant
+	if g := env.General; g != nil {
+		claimants = append(claimants, Claimant{Name: config.GeneralPool, Scaler: g.Scaler})
+		if s, ok := scalers[g.Scaler].(nodePooler); ok {
+			problems.Join(s.checkGeneral(config.GeneralPool, *g, env))
+		}
+	}
+	for i, c := range env.Pools {
+		claimants = append(claimants, Claimant{Name: c.Name, Scaler: c.Scaler, Taints: c.AllTaints()})
+		if s, known := scalers[c.Scaler]; known {
+			problems.Join(s.check(PoolPath(i, c.Name), c, env))
+		}
+	}
+	problems.Join(ValidateOverlap("pools", claimants, env.PodsSelectPool))
+	for _, name := range pool.Scalers {
+		if env.Uses(name) {
+			problems.Join(scalers[name].environment(env))
+		}
+	}
+	return problems
+}

@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/headroom-eks/headroom/components/cluster"
+)
+
+// cluster compares what is asked of the control plane with what EKS serves and with what lives.
+func (d *decision) cluster() {
+	wanted, region := d.env.Cluster.KubernetesVersion, d.answers.Account.Region
+	if served := d.answers.KubernetesVersions.Value(); len(served) > 0 && !slices.Contains(served, wanted) {
+		d.problems().Add("cluster.kubernetesVersion", fmt.Sprintf("EKS serves no %q in %s", wanted, region), nil,
+			"it serves "+strings.Join(served, ", "))
+	}
+	for _, image := range d.answers.Images {
+		if exists, known := image.Exists.Get(); known && !exists {
+			d.problems().Add("system.amiRelease", fmt.Sprintf("%s (%s) does not exist in %s", image.Release,
+				image.Description, region), nil, "pin another release")
+		}
+	}
+	if exists, asked := d.answers.SpotRole.Get(); asked && !exists && !d.env.Spot.CreateServiceLinkedRole {
+		d.problems().Add("spot", "this account has no service-linked role AWSServiceRoleForEC2Spot, without which no "+
+			"spot instance starts", nil, "create it once (aws iam create-service-linked-role --aws-service-name "+
+			"spot.amazonaws.com) or set spot.createServiceLinkedRole: true in one stack of the account")
+	}
+	if d.live != nil {
+		d.problems().JoinUnder("cluster.", cluster.CheckVersion(d.live.Version, wanted))
+		d.autoModeSwitch()
+	}
+}
+
+// autoModeSwitch refuses a switch that nobody allowed, and those that would replace the cluster: its settings take a
+// node role once, and neither another nor none after it (docs/auto-mode.md).
+func (d *decision) autoModeSwitch() {
+	wanted, builtIn := d.plan.Cluster.AutoMode, d.env.AutoMode.BuiltInPools
+	if d.live.AutoMode != wanted && !d.env.AutoMode.AllowSwitch {
+		d.problems().Add("autoMode", fmt.Sprintf("the live cluster has Auto Mode %s and this configuration would "+
+			"switch it %s, which moves every node", onOff(d.live.AutoMode), onOff(wanted)), nil,
+			"set autoMode.allowSwitch: true to do it")
+	}
+	const path = "autoMode.builtInPools"
+	role := d.live.NodeRoleArn
+	switch {
+	case !wanted:
+	case role != "" && len(builtIn) == 0:
+		d.problems().Add(path, fmt.Sprintf("is empty, and the live cluster's settings hold the node role %s of a "+
+			"built-in pool; taking it out would replace the cluster", role), nil, "keep one")
+	case role != "" && !d.live.AutoMode:
+		d.problems().Add(path, fmt.Sprintf("the live cluster's settings still hold the node role %s of an earlier Auto "+
+			"Mode; a new one would replace the cluster", role), nil, "use another scaler, or a new cluster")
+	case role == "" && len(builtIn) > 0 && d.live.AutoMode:
+		d.problems().Add(path, fmt.Sprintf("is %s, and the live cluster runs Auto Mode without any; no order is known "+
+			"in which the nodes' access entry goes from this program to EKS", strings.Join(builtIn, ", ")), nil,
+			"leave it empty, or switch Auto Mode off first")
+	}
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}

@@ -1,0 +1,21 @@
+package plan
+
+import (
+	"github.com/headroom-eks/headroom/components/nodegroup"
+	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/problem"
+)
+
+// fixed pools are managed groups that nothing scales.
+type fixed struct{}
+
+func (fixed) environment(config.Environment) (none problem.List) { return none }
+
+func (fixed) check(string, config.Pool, config.Environment) (none problem.List) { return none }
+
+func (fixed) decide(d *decision, _ string, c config.Pool, p *Pool) {
+	args := d.groupArgs(c, p)
+	args.Scaling = nodegroup.Fixed(*c.NodeCount)
+	d.addGroup(p, Group{Args: args})
+	d.groupBounds(p)
+}

@@ -1,0 +1,120 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/headroom-eks/headroom/capacity"
+	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
+	"github.com/headroom-eks/headroom/components/clusterautoscaler"
+	"github.com/headroom-eks/headroom/components/nodegroup"
+	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
+)
+
+// groupArgs are what every managed group of a GPU pool is made of: all but its scaling and, when it is one of several,
+// its zone. A group of the device plugin carries the accelerator's label.
+func (d *decision) groupArgs(c config.Pool, p *Pool) nodegroup.Args {
+	shape := d.answers.Shapes[c.InstanceTypes[0]].Value()
+	own := map[string]string{}
+	maps.Copy(own, c.Labels)
+	if accelerator := clusterautoscaler.Accelerator(c.DeviceMode, shape); accelerator != "" {
+		own[pool.AcceleratorLabel] = accelerator
+		p.Facts.Labels[pool.AcceleratorLabel] = accelerator
+	}
+	args := nodegroup.Args{
+		Pool:           c.Name,
+		InstanceTypes:  c.InstanceTypes,
+		Shape:          shape,
+		CapacityType:   c.CapacityTypes[0],
+		Subnets:        d.plan.Network.Private.In(p.Facts.Zones...),
+		ReleaseVersion: d.env.System.AMIRelease,
+		DiskGiB:        c.DiskGiB,
+		Labels:         own,
+		Taints:         append(c.AllTaints(), c.StartupTaints...),
+		NodeRepair:     c.NodeRepair,
+	}
+	if c.Reservation != nil {
+		args.ReservationID = c.Reservation.ID
+	}
+	return args
+}
+
+// addGroup names a decided group and counts what the update has to start for it.
+func (d *decision) addGroup(p *Pool, g Group) {
+	g.ResourceName = "pool-" + p.Name()
+	if g.Args.Zone != "" {
+		g.ResourceName += "-" + g.Args.Zone
+	}
+	p.Groups = append(p.Groups, g)
+	p.starting += max(0, g.Args.Scaling.Min-d.liveGroup(g.Args).Desired)
+}
+
+// liveGroup is the group of that name as it lives; it does not exist when there is none.
+func (d *decision) liveGroup(args nodegroup.Args) clusterautoscaler.Live {
+	if d.live == nil {
+		return clusterautoscaler.Live{}
+	}
+	return d.live.Groups[args.Name()]
+}
+
+func (d *decision) groupBounds(p *Pool) {
+	p.Facts.Ceilings = append(p.Facts.Ceilings,
+		capacityplan.NodeGroupSizeCeiling(max(1, len(p.Groups)), capacityplan.DefaultNodesPerGroup))
+}
+
+// groupCount refuses more managed groups than a cluster may have.
+func (d *decision) groupCount() {
+	groups := 0
+	for _, p := range d.plan.Pools {
+		groups += len(p.Groups)
+	}
+	if err := capacityplan.NodeGroupsFit(groups, capacityplan.DefaultGroupsPerCluster); err != nil {
+		d.problems().Add("pools", err.Error(), nil, "")
+	}
+}
+
+// systemPool is the fixed group that carries controllers and DNS.
+func (d *decision) systemPool() Pool {
+	c := d.env.System
+	shape := d.systemShape()
+	f := capacityplan.PoolFacts{
+		Name:          config.SystemPool,
+		Scaler:        pool.Fixed,
+		InstanceTypes: []string{c.InstanceType},
+		CapacityTypes: []pool.CapacityType{pool.OnDemand},
+		Zones:         d.plan.Network.Zones,
+		PerNode:       capacity.PerNodeOf(shape),
+		Configured:    capacity.Configured{NodeCount: c.NodeCount},
+		Labels:        map[string]string{pool.PoolLabel: config.SystemPool},
+		Uses:          capacityplan.SubnetUses(d.plan.Network.Zones, d.addresses(shape, nil)),
+	}
+	f.Ceilings = []capacityplan.Bound{capacityplan.ConfiguredCeiling(f.Scaler, false, f.Configured, f.PerNode)}
+	p := Pool{Facts: f}
+	p.Groups = []Group{{ResourceName: config.SystemPool, Args: nodegroup.Args{
+		Pool:           config.SystemPool,
+		Subnets:        d.plan.Network.Private,
+		InstanceTypes:  []string{c.InstanceType},
+		Shape:          shape,
+		Scaling:        nodegroup.Fixed(*c.NodeCount),
+		ReleaseVersion: c.AMIRelease,
+		DiskGiB:        c.DiskGiB,
+		Taints:         d.plan.Cluster.SystemTaints,
+	}}}
+	d.groupBounds(&p)
+	return p
+}
+
+func (d *decision) systemShape() pool.Shape {
+	const path = "system.instanceType"
+	instanceType := d.env.System.InstanceType
+	shape, known := d.answers.Shapes[instanceType].Get()
+	if !known || shape.Architecture == "" {
+		d.problems().Add(path, fmt.Sprintf("EC2 gives no description of %s in %s", instanceType,
+			d.answers.Account.Region), nil, "choose a type the region has")
+	}
+	if shape.GPUs > 0 {
+		d.problems().Add(path, instanceType+" has GPUs", nil, "choose a type without: system nodes have none")
+	}
+	return shape
+}

@@ -1,0 +1,173 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
+	"github.com/headroom-eks/headroom/components/network"
+	"github.com/headroom-eks/headroom/infra/ask"
+)
+
+// Network is where nodes run. One of New and Existing is set.
+type Network struct {
+	New      *network.Args
+	Existing *network.ExistingArgs
+	// Zones in which nodes can run, sorted.
+	Zones []string
+	// Private subnets as they will be: zone and addresses, not yet an id. Names of managed groups depend on them.
+	Private network.Subnets
+	// Shared are the existing private subnets, whose free addresses AWS knows.
+	Shared []ask.Subnet
+}
+
+func (d *decision) network() {
+	if d.env.Network.Existing != nil {
+		d.existingNetwork()
+	} else {
+		d.newNetwork()
+	}
+	n := &d.plan.Network
+	for _, s := range n.Private {
+		n.Zones = append(n.Zones, s.Zone.Name)
+	}
+	slices.Sort(n.Zones)
+	n.Zones = slices.Compact(n.Zones)
+}
+
+func (d *decision) zone(name string) network.Zone {
+	return network.Zone{Name: name, ID: d.answers.ZoneIDs.Value()[name]}
+}
+
+func (d *decision) newNetwork() {
+	c := d.env.Network
+	args := &network.Args{
+		CIDR:      c.CIDR,
+		NAT:       network.NAT(c.NATGateways),
+		Endpoints: c.InterfaceEndpoints,
+	}
+	ids, known := d.answers.ZoneIDs.Get()
+	for _, name := range c.Zones {
+		args.Zones = append(args.Zones, d.zone(name))
+		if _, found := ids[name]; known && !found {
+			d.problems().Add("network.zones", fmt.Sprintf("this account has no zone %q in %s", name,
+				d.answers.Account.Region), nil, "it has "+strings.Join(slices.Sorted(maps.Keys(ids)), ", "))
+		}
+	}
+	d.plan.Network.New = args
+	blocks, err := newBlocks(c.CIDR, c.Zones)
+	if err != nil {
+		d.problems().Add("network", err.Error(), nil, "")
+	}
+	for _, b := range blocks {
+		d.plan.Network.Private = append(d.plan.Network.Private,
+			network.Subnet{Zone: d.zone(b.Zone), CIDR: b.Private.String()})
+	}
+}
+
+// newBlocks are the addresses of a new network, zone by zone.
+func newBlocks(cidr string, zones []string) ([]network.Block, error) {
+	vpc, err := netip.ParsePrefix(cidr)
+	if err != nil {
+		return nil, err
+	}
+	return network.Divide(vpc, zones)
+}
+
+func (d *decision) existingNetwork() {
+	c, found := d.env.Network.Existing, d.answers.Network
+	d.plan.Network.Existing = &network.ExistingArgs{VpcID: c.VPCID, CIDR: found.CIDR.Value()}
+	args := d.plan.Network.Existing
+	var unread []string
+	if !found.CIDR.Known() {
+		unread = append(unread, fmt.Sprintf("%s: %s", c.VPCID, found.CIDR.Reason()))
+	}
+	for _, s := range found.Subnets {
+		description, known := s.Found.Get()
+		if !known {
+			unread = append(unread, fmt.Sprintf("%s: %s", s.ID, s.Found.Reason()))
+			continue
+		}
+		if description.VpcID != c.VPCID {
+			d.problems().Add("network.existing", fmt.Sprintf("subnet %s belongs to %s, not to %s", s.ID,
+				description.VpcID, c.VPCID), nil, "name subnets of one VPC")
+		}
+		subnet := network.ExistingSubnet{ID: s.ID, Zone: d.zone(description.Zone), CIDR: description.CIDR}
+		if s.Public {
+			args.Public = append(args.Public, subnet)
+			continue
+		}
+		args.Private = append(args.Private, subnet)
+		d.plan.Network.Shared = append(d.plan.Network.Shared, s)
+		d.plan.Network.Private = append(d.plan.Network.Private,
+			network.Subnet{Zone: subnet.Zone, CIDR: subnet.CIDR})
+	}
+	if len(unread) > 0 {
+		d.problems().Add("network.existing", fmt.Sprintf("the VPC or a subnet could not be read (%s)",
+			strings.Join(unread, "; ")), nil, "check the ids and the permission to describe them")
+	}
+	if zones := d.plan.Network.Private.Zones(); len(zones) == 1 {
+		d.problems().Add("network.existing.privateSubnetIds", "all lie in "+zones[0], nil,
+			"EKS needs two zones at least")
+	}
+}
+
+// addressReserve of each zone is for load balancers, endpoints and the nodes that an update starts beside the old ones.
+const addressReserve = 64
+
+// addresses of each zone as limits: by arithmetic for a new network, as AWS reported them last for an existing one.
+func (n Network) addresses(free map[string]ask.Answer[int]) (limits []capacityplan.SharedLimit) {
+	if n.Existing == nil {
+		for _, s := range n.Private {
+			block := netip.MustParsePrefix(s.CIDR) // newBlocks made it
+			limits = append(limits, capacityplan.PlannedAddresses(s.Zone.Name, []int{block.Bits()}, addressReserve))
+		}
+		return limits
+	}
+	sum, unknown := map[string]int{}, map[string]string{}
+	for _, s := range n.Shared {
+		zone := s.Found.Value().Zone
+		count, known := free[s.ID].Get()
+		sum[zone] += count
+		if !known {
+			unknown[zone] = fmt.Sprintf("free addresses of %s: %s", s.ID, free[s.ID].Reason())
+		}
+	}
+	for _, zone := range slices.Sorted(maps.Keys(sum)) {
+		if reason := unknown[zone]; reason != "" {
+			limits = append(limits, capacityplan.UnknownAddresses(zone, reason))
+			continue
+		}
+		limits = append(limits, capacityplan.FreeAddresses(zone, sum[zone], addressReserve))
+	}
+	return limits
+}
+
+// widePrefix is the smallest subnet, as the length of its prefix, in which blocks of 16 addresses in a row are taken to
+// last. https://docs.aws.amazon.com/eks/latest/best-practices/prefix-mode-linux.html
+const widePrefix = 22
+
+// fragmentable warns of subnets too small for prefix delegation: a node needs blocks of 16 addresses in a row, and what
+// other users of a small subnet leave free is soon in pieces (field fault BR-77). It is a warning and no refusal, since
+// a reserved range of the subnet makes up for its size, and no data source tells of one. That addresses suffice for all
+// nodes at all is a ceiling of the contract.
+func (d *decision) fragmentable() (warning string) {
+	if !d.env.Network.PrefixDelegation {
+		return ""
+	}
+	var small []string
+	for _, s := range d.plan.Network.Private {
+		if block, err := netip.ParsePrefix(s.CIDR); err == nil && block.Bits() > widePrefix {
+			small = append(small, fmt.Sprintf("%s in %s", block, s.Zone.Name))
+		}
+	}
+	if len(small) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("network.prefixDelegation takes blocks of 16 addresses in a row, which run out in small subnets "+
+		"while single addresses are free (%s); use subnets of /%d or larger, or reserve a range of each for prefixes "+
+		"(aws ec2 create-subnet-cidr-reservation --reservation-type prefix)", strings.Join(small, ", "), widePrefix)
+}

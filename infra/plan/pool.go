@@ -1,0 +1,190 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/headroom-eks/headroom/capacity"
+	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
+	"github.com/headroom-eks/headroom/components/automode"
+	"github.com/headroom-eks/headroom/components/clusterautoscaler"
+	"github.com/headroom-eks/headroom/components/nodegroup"
+	"github.com/headroom-eks/headroom/components/nodepool"
+	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
+)
+
+// Pool is one pool, decided: the system group, the general pool or a GPU pool. It is made of managed groups or of one
+// NodePool, never of both.
+type Pool struct {
+	// Facts are what the arithmetic of capacity is told of the pool, but for what is counted when it exists.
+	Facts capacityplan.PoolFacts
+	// Limits that only this pool draws from: its share of each zone when it is spread.
+	Limits []capacityplan.SharedLimit
+	// StartupTaints of its nodes, taken off by a daemon.
+	StartupTaints []pool.Taint
+	Groups        []Group
+	NodePool      *NodePool
+
+	// wake is what decides whether the first node can be made; nil for a pool that is not advertised.
+	wake *capacityplan.WakeFacts
+	// reservation is the only way the pool may buy, if any.
+	reservation *config.Reservation
+	// handedOver: its objects are left to GitOps and not confirmed to be there.
+	handedOver bool
+	// starting are the nodes that the update itself has to start, whatever the pods ask for.
+	starting int
+}
+
+// Group is one managed node group of a pool.
+type Group struct {
+	// ResourceName of the group in the program.
+	ResourceName string
+	Args         nodegroup.Args
+	// Template is what cluster-autoscaler is told about a node of the group; nil when it does not scale it.
+	Template *clusterautoscaler.Template
+	// Say is what a person should know of its desired size; may be empty.
+	Say string
+}
+
+// NodePool is the NodePool of a pool with its node class: Karpenter's, or Auto Mode's.
+type NodePool struct {
+	Spec nodepool.Spec
+	// Zones of the subnets in which its nodes start.
+	Zones         []string
+	Class         nodepool.Class
+	AutoModeClass automode.Class
+}
+
+// Name of the pool.
+func (p Pool) Name() string { return p.Facts.Name }
+
+// GroupNames are the names of its managed groups in EKS.
+func (p Pool) GroupNames() (names []string) {
+	for _, g := range p.Groups {
+		names = append(names, g.Args.Name())
+	}
+	return names
+}
+
+// gpuPool decides one pool of the configuration.
+func (d *decision) gpuPool(at string, c config.Pool) Pool {
+	d.shapes(at, c)
+	shape := d.answers.Shapes[c.InstanceTypes[0]].Value()
+	zones, err := d.zonesOf(c)
+	if err != nil {
+		d.problems().Add(at+".zones", err.Error(), nil, "")
+	}
+	labels := map[string]string{}
+	maps.Copy(labels, c.Labels)
+	labels[pool.PoolLabel] = c.Name
+	p := Pool{StartupTaints: c.StartupTaints, Facts: capacityplan.PoolFacts{
+		Name:          c.Name,
+		Scaler:        c.Scaler,
+		Advertised:    true,
+		DeviceMode:    c.DeviceMode,
+		Priority:      c.Priority,
+		InstanceTypes: c.InstanceTypes,
+		CapacityTypes: c.CapacityTypes,
+		Zones:         zones,
+		PerNode:       capacity.PerNodeOf(shape),
+		Configured: capacity.Configured{
+			NodeCount:    c.NodeCount,
+			MinNodeCount: c.MinNodeCount,
+			MaxNodeCount: c.MaxNodeCount,
+		},
+		Labels:     labels,
+		Taints:     c.AllTaints(),
+		TiedToZone: c.Spread != "",
+	}}
+	p.wake = &capacityplan.WakeFacts{
+		Scaler:            c.Scaler,
+		Static:            c.Static,
+		DeviceMode:        c.DeviceMode,
+		KubernetesVersion: d.env.Cluster.KubernetesVersion,
+	}
+	d.bounds(c, shape, &p)
+	scalers[c.Scaler].decide(d, at, c, &p)
+	return p
+}
+
+// bounds adds what holds a pool of any scaler.
+func (d *decision) bounds(c config.Pool, shape pool.Shape, p *Pool) {
+	f := &p.Facts
+	f.Uses = append(capacityplan.SubnetUses(f.Zones, d.addresses(shape, c.Kubelet)),
+		capacityplan.QuotaUses(c.InstanceTypes[0], shape.VCPUs, c.CapacityTypes)...)
+	f.Ceilings = append(f.Ceilings, capacityplan.ConfiguredCeiling(c.Scaler, c.Static, f.Configured, f.PerNode))
+	if len(f.Zones) == 1 {
+		f.Notes = append(f.Notes, fmt.Sprintf("only zone %s serves this pool; when it is out of stock, so is the pool",
+			f.Zones[0]))
+	}
+	if len(c.CapacityTypes) == 1 { // what may be bought beside a reservation has no such end
+		p.reservation = c.Reservation
+	}
+	for _, t := range c.InstanceTypes {
+		if !d.answers.Offerings[t].Known() {
+			f.Ceilings = append(f.Ceilings, capacityplan.Bound{
+				Kind:    capacity.Zones,
+				Unknown: "which zones offer " + t + " could not be read",
+			})
+			break
+		}
+	}
+}
+
+// zonesOf a pool are the zones of the network that it asks for and that offer all its instance types, sorted; an error
+// when there is none. Zones that could not be asked about count as offering: the contract then says that they are not
+// known.
+func (d *decision) zonesOf(c config.Pool) ([]string, error) {
+	zones := d.plan.Network.Zones
+	offered := slices.Clone(zones)
+	for _, t := range c.InstanceTypes {
+		if in, known := d.answers.Offerings[t].Get(); known {
+			offered = slices.DeleteFunc(offered, func(zone string) bool { return !slices.Contains(in, zone) })
+		}
+	}
+	found, _, err := capacityplan.PoolZones(strings.Join(c.InstanceTypes, ", "), offered, zones, c.Zones)
+	return found, err
+}
+
+// addresses that a full node of the shape takes out of its subnet; 0 when the shape is not known.
+func (d *decision) addresses(shape pool.Shape, kubelet map[string]any) int {
+	cni := capacityplan.CNI{PrefixDelegation: d.env.Network.PrefixDelegation || d.plan.Cluster.AutoMode}
+	pods := capacityplan.MaxPods(shape, cni.PrefixDelegation)
+	if most, ok := kubelet["maxPods"].(float64); ok && most > 0 {
+		pods = int(most)
+	}
+	const onHostNetwork = 2 // network add-on and kube-proxy
+	return cni.AddressesNeeded(shape.MaxENIs, shape.IPv4PerENI, pods-onHostNetwork)
+}
+
+// shapes reports instance types that EC2 does not describe, and types of one pool that differ.
+func (d *decision) shapes(at string, c config.Pool) {
+	at += ".instanceTypes"
+	var first pool.Shape
+	for i, t := range c.InstanceTypes {
+		shape, known := d.answers.Shapes[t].Get()
+		if !known {
+			d.problems().Add(at, fmt.Sprintf("EC2 gives no description of %s in %s, so what a node offers is not known",
+				t, d.answers.Account.Region), nil, "choose a type the region has")
+			continue
+		}
+		if shape.GPUs < 1 {
+			d.problems().Add(at, t+" has no whole GPU", nil, "choose a type with one at least")
+		}
+		if i == 0 {
+			first = shape
+			continue
+		}
+		if shape.VCPUs != first.VCPUs || shape.GPUs != first.GPUs {
+			d.problems().Add(at, fmt.Sprintf("%s has %d vCPUs and %d GPUs, %s has %d and %d", t, shape.VCPUs,
+				shape.GPUs, first.InstanceType, first.VCPUs, first.GPUs), nil, "the types of a pool have one shape")
+		}
+		if shape.GPUModel != first.GPUModel {
+			d.problems().Add(at, fmt.Sprintf("%s has %s GPUs, %s has %s", t, shape.GPUModel, first.InstanceType,
+				first.GPUModel), nil, "a gang expects one model, make a pool of each")
+		}
+	}
+}

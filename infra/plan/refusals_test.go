@@ -1,0 +1,165 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/headroom-eks/headroom/components/clusterautoscaler"
+	"github.com/headroom-eks/headroom/infra/ask"
+	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
+	"github.com/headroom-eks/headroom/problem"
+)
+
+// names fails the test when no problem holds the text.
+func names(t *testing.T, found problem.List, want string) {
+	t.Helper()
+	if !slices.ContainsFunc(found.Items(), func(p string) bool { return strings.Contains(p, want) }) {
+		t.Errorf("no problem says %q; found %q", want, found.Items())
+	}
+}
+
+var handedOver = func(env *config.Environment) { env.GitOps.NodePools = "manifests" }
+
+var awsRefusals = []struct {
+	name   string
+	env    []func(*config.Environment)
+	change func(*ask.Answers)
+	want   string
+}{
+	{"a version that EKS does not serve", nil,
+		func(a *ask.Answers) { a.KubernetesVersions = ask.Known([]string{"1.34", "1.35"}) },
+		`cluster.kubernetesVersion: EKS serves no "1.36" in us-west-2; it serves 1.34, 1.35`},
+	{"a version below the live one", nil, living(func(l *ask.Live) { l.Version = "1.37" }),
+		`cluster.kubernetesVersion`},
+	{"a version two above the live one", nil, living(func(l *ask.Live) { l.Version = "1.34" }),
+		`cluster.kubernetesVersion`},
+	{"a zone of another account", nil, func(a *ask.Answers) { delete(a.ZoneIDs.Value(), "us-west-2b") },
+		`network.zones: this account has no zone "us-west-2b"`},
+	{"an image release that is not there", nil, func(a *ask.Answers) {
+		a.Images = []ask.Image{{Release: "1.36.3-20260911", Description: "nvidia image", Exists: ask.Known(false)}}
+	}, `system.amiRelease: 1.36.3-20260911 (nvidia image) does not exist in us-west-2; pin another release`},
+	{"no zone in common (field fault BR-68)", karpenterPool,
+		func(a *ask.Answers) { a.Offerings["g6.xlarge"] = ask.Known([]string{"us-west-2d"}) },
+		`pools[0] "gpu-l4".zones: no zone is left for g6.xlarge`},
+	{"an instance type without a description", karpenterPool, func(a *ask.Answers) { delete(a.Shapes, "g6.xlarge") },
+		`EC2 gives no description of g6.xlarge`},
+	{"two shapes of one size", environmentOf(gpuPool(pool.Karpenter, func(p *config.Pool) {
+		p.InstanceTypes = []string{"g6.xlarge", "gr6.xlarge"}
+	})), nil, `gr6.xlarge has 8 vCPUs and 1 GPUs, g6.xlarge has 4 and 1; the types of a pool have one shape`},
+	{"spot without its role (field fault BR-41)", karpenterPool,
+		func(a *ask.Answers) { a.SpotRole = ask.Known(false) },
+		`spot: this account has no service-linked role AWSServiceRoleForEC2Spot`},
+	{"a live cluster moved into Auto Mode (field fault BR-83)", environmentOf(gpuPool(pool.AutoMode)), living(),
+		`autoMode: the live cluster has Auto Mode off and this configuration would switch it on`},
+	{"a live pool handed over at once", append(karpenterPool, handedOver),
+		func(a *ask.Answers) { a.RunningNodes["gpu-l4"] = ask.Known(2) },
+		`gitOps: pool "gpu-l4" has 2 running nodes; if it is applied elsewhere already, set gitOps.applied: true`},
+	{"a live cluster that could not be asked about", nil, func(a *ask.Answers) {
+		a.Missing = []ask.Missing{{Question: "cluster headroom-dev", Reason: "AccessDenied", Guards: true}}
+	}, `aws: cluster headroom-dev could not be asked about (AccessDenied); ` +
+		`without the answer what runs could be replaced or deleted unseen`},
+	{"a system type without a description", nil, func(a *ask.Answers) { delete(a.Shapes, "m6i.large") },
+		`system.instanceType: EC2 gives no description of m6i.large in us-west-2`},
+	{"more nodes from the start than the quota holds", []func(*config.Environment){
+		with(gpuPool(pool.Fixed, named("a"), fixedAt(10)), gpuPool(pool.Karpenter, named("b"), static(7))),
+		func(env *config.Environment) { env.PodsSelectPool = true },
+	}, nil, `pools: a, b start with nodes of 68 vCPUs together, and the quota L-DB2E81BA allows 64`},
+	{"more labels than an Auto Scaling group has tags", environmentOf(gpuPool(pool.ClusterAutoscaler, manyLabels)), nil,
+		`tags, and an Auto Scaling group has room for`},
+	{"a network with a subnet of another VPC", existingNetwork, func(a *ask.Answers) {
+		a.Network.CIDR = ask.Known("10.0.0.0/16")
+		a.Network.Subnets = []ask.Subnet{
+			subnet("subnet-a", "us-west-2a", "vpc-1"), subnet("subnet-b", "us-west-2b", "vpc-2"),
+		}
+	}, `network.existing: subnet subnet-b belongs to vpc-2, not to vpc-1; name subnets of one VPC`},
+	{"a network that could not be read", existingNetwork, func(a *ask.Answers) {
+		a.Network.CIDR = ask.Unknown[string]("AccessDenied")
+		a.Network.Subnets = []ask.Subnet{
+			subnet("subnet-a", "us-west-2a", "vpc-1"),
+			{ID: "subnet-b", Found: ask.Unknown[ask.SubnetDescription]("not found")},
+		}
+	}, `network.existing: the VPC or a subnet could not be read (vpc-1: AccessDenied; subnet-b: not found)`},
+	{"a network in one zone", existingNetwork, func(a *ask.Answers) {
+		a.Network.CIDR = ask.Known("10.0.0.0/16")
+		a.Network.Subnets = []ask.Subnet{
+			subnet("subnet-a", "us-west-2a", "vpc-1"), subnet("subnet-b", "us-west-2a", "vpc-1"),
+		}
+	}, `network.existing.privateSubnetIds: all lie in us-west-2a; EKS needs two zones at least`},
+}
+
+var karpenterPool = environmentOf(gpuPool(pool.Karpenter))
+
+func environmentOf(pools ...config.Pool) []func(*config.Environment) {
+	return []func(*config.Environment){with(pools...)}
+}
+
+var existingNetwork = []func(*config.Environment){func(env *config.Environment) {
+	env.Network = config.Network{Existing: &config.ExistingNetwork{
+		VPCID:            "vpc-1",
+		PrivateSubnetIDs: []string{"subnet-a", "subnet-b"},
+	}}
+}}
+
+func subnet(id, zone, vpc string) ask.Subnet {
+	return ask.Subnet{ID: id, Found: ask.Known(ask.SubnetDescription{VpcID: vpc, Zone: zone, CIDR: "10.0.0.0/20"})}
+}
+
+func manyLabels(p *config.Pool) {
+	p.Labels = map[string]string{}
+	for i := range 50 {
+		p.Labels["example.com/"+strings.Repeat("x", i+1)] = "y"
+	}
+}
+
+func TestWhatAWSCannotGiveIsRefusedWithThePathAndTheRemedy(t *testing.T) {
+	for _, c := range awsRefusals {
+		t.Run(c.name, func(t *testing.T) {
+			a := answers()
+			if c.change != nil {
+				c.change(&a)
+			}
+			names(t, Decide(valid(t, c.env...), a).Problems, c.want)
+		})
+	}
+}
+
+func TestAnAccountThatHasEverythingIsNotRefused(t *testing.T) {
+	if found := Decide(valid(t, karpenterPool...), answers()).Problems.Items(); len(found) > 0 {
+		t.Errorf("problems: %q", found)
+	}
+}
+
+func TestWhatCouldNotBeAskedRefusesNothing(t *testing.T) {
+	a := answers(func(a *ask.Answers) {
+		*a = ask.Answers{Account: a.Account, Shapes: a.Shapes}
+	})
+	if found := Decide(valid(t, karpenterPool...), a).Problems.Items(); len(found) > 0 {
+		t.Errorf("problems: %q", found)
+	}
+}
+
+func TestPoolRunsWhereEveryOneOfItsTypesIsOffered(t *testing.T) {
+	env := valid(t, karpenterPool...)
+	env.Pools[0].InstanceTypes = []string{"g6.xlarge", "gr6.xlarge"}
+	p := Decide(env, answers()).Pools[1]
+	if !slices.Equal(p.Facts.Zones, []string{"us-west-2a"}) {
+		t.Errorf("zones %q", p.Facts.Zones)
+	}
+}
+
+func TestAQuotaLoweredUnderRunningNodesRefusesNothing(t *testing.T) {
+	env := valid(t, with(gpuPool(pool.Fixed, fixedAt(4))))
+	a := answers(func(a *ask.Answers) { a.Quotas[onDemandQuota] = ask.Known(4) })
+	planned := Decide(env, a)
+	if len(planned.Problems.Items()) == 0 {
+		t.Error("four nodes that do not run yet are taken to fit into 4 vCPUs")
+	}
+	living(func(l *ask.Live) {
+		l.Groups[planned.Pools[1].GroupNames()[0]] = clusterautoscaler.Live{Exists: true, Min: 4, Max: 4, Desired: 4}
+	})(&a)
+	if found := Decide(env, a).Problems.Items(); len(found) > 0 {
+		t.Errorf("problems: %q", found)
+	}
+}

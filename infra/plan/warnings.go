@@ -1,0 +1,84 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// warnings in the order in which a person should read them: the configuration's, what AWS did not say, what the update
+// would do.
+func (d *decision) warnings() []string {
+	all := d.env.Warnings()
+	for _, m := range d.answers.Missing {
+		if !m.Guards {
+			all = append(all, fmt.Sprintf("not known, so no more is promised than is certain: %s: %s",
+				m.Question, m.Reason))
+		}
+	}
+	for _, warning := range []string{d.lockedOut(), d.fragmentable(), d.replaced()} {
+		if warning != "" {
+			all = append(all, warning)
+		}
+	}
+	return all
+}
+
+// lockedOut says that whoever runs the program may not be able to make objects in the cluster: with a cluster-admin
+// named, the creator gets no access of its own. It is a warning and no refusal, since a role can be assumed in ways its
+// name does not show.
+func (d *decision) lockedOut() (warning string) {
+	arn := d.answers.Account.CallerArn
+	// arn:aws:sts::123456789012:assumed-role/<role>/<session> is the caller that has assumed <role>.
+	caller := strings.Split(arn, "/")
+	admins := 0
+	for _, a := range d.env.Cluster.Access {
+		if a.Policy != "cluster-admin" {
+			continue
+		}
+		admins++
+		if a.PrincipalARN == arn || len(caller) > 1 && strings.HasSuffix(a.PrincipalARN, "/"+caller[1]) {
+			return ""
+		}
+	}
+	if admins == 0 {
+		return ""
+	}
+	return fmt.Sprintf("cluster.access names cluster-admins, and %s is none of them by its name: if it is not, objects "+
+		"in the cluster are refused as unauthorized", arn)
+}
+
+// replaced says which managed groups with nodes the update will replace. EKS can change neither the instance types nor
+// the subnets of a group, and the subnets follow from where EC2 offers the types today, so this can happen without a
+// change of the configuration.
+func (d *decision) replaced() (warning string) {
+	if d.live == nil {
+		return ""
+	}
+	var zones []string
+	for zone := range d.answers.ZoneIDs.Value() {
+		zones = append(zones, regexp.QuoteMeta(zone))
+	}
+	var going []string
+	for _, p := range d.plan.Pools {
+		if len(p.Groups) == 0 || !p.Facts.Advertised {
+			continue
+		}
+		own := regexp.MustCompile("^" + regexp.QuoteMeta(p.Name()) + "(-(" + strings.Join(zones, "|") +
+			"))?-[0-9a-f]{8}$")
+		for _, name := range slices.Sorted(maps.Keys(d.live.Groups)) {
+			live := d.live.Groups[name]
+			if own.MatchString(name) && live.Desired > 0 && !slices.Contains(p.GroupNames(), name) {
+				going = append(going, fmt.Sprintf("%s (%d nodes)", name, live.Desired))
+			}
+		}
+	}
+	if len(going) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("this update replaces node groups that have nodes, which are drained when the new ones are there: "+
+		"%s. What a group is made of has changed: its instance types, its capacity type, or the zones that offer them. "+
+		"Name the pool's zones to keep it where it is", strings.Join(going, ", "))
+}
