@@ -45,6 +45,26 @@ func (l *List) Add(path, wrong string, found any, remedy string) {
 	l.items = append(l.items, Problem{Path: path, Wrong: wrong, Found: shown(found), Remedy: remedy})
 }
 
+// OneOf records a value that is not among the allowed ones.
+func OneOf[T ~string](l *List, path string, value T, allowed []T) {
+	if !slices.Contains(allowed, value) {
+		texts := make([]string, len(allowed))
+		for i, a := range allowed {
+			texts[i] = string(a)
+		}
+		l.Add(path, "is unknown", string(value), "use one of "+strings.Join(texts, ", "))
+	}
+}
+
+// Unique records each item of the list at path that stands in it before.
+func Unique[T ~string](l *List, path string, list []T) {
+	for i, item := range list {
+		if slices.Contains(list[:i], item) {
+			l.Add(fmt.Sprintf("%s[%d]", path, i), "is given twice", string(item), "keep one")
+		}
+	}
+}
+
 // shown is a value as a reader of YAML knows it: text in quotes, a list in brackets, nothing for nil.
 func shown(found any) string {
 	switch v := found.(type) {
