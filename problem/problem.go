@@ -45,6 +45,13 @@ func (l *List) Add(path, wrong string, found any, remedy string) {
 	l.items = append(l.items, Problem{Path: path, Wrong: wrong, Found: shown(found), Remedy: remedy})
 }
 
+// Require records a value that was not given.
+func (l *List) Require(path string, given bool) {
+	if !given {
+		l.Add(path, "is missing", nil, "give it")
+	}
+}
+
 // OneOf records a value that is not among the allowed ones.
 func OneOf[T ~string](l *List, path string, value T, allowed []T) {
 	if !slices.Contains(allowed, value) {

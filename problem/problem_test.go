@@ -32,6 +32,15 @@ func TestAProblemReadsPathWhatFoundAndRemedy(t *testing.T) {
 	}
 }
 
+func TestAValueThatWasNotGivenIsNamed(t *testing.T) {
+	var problems problem.List
+	problems.Require("a", true)
+	problems.Require("b", false)
+	if got := problems.Items(); !slices.Equal(got, []string{"b: is missing; give it"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestAListOfWordsIsHeldToTheAllowedOnesAndToEachOnce(t *testing.T) {
 	var problems problem.List
 	for _, m := range []mode{"a", "c"} {

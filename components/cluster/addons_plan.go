@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/headroom-eks/headroom/pool"
-	"github.com/headroom-eks/headroom/pool/label"
-	"github.com/headroom-eks/headroom/problem"
 )
 
 // The EBS driver's service account, fixed by the add-on.
@@ -55,24 +53,4 @@ func ebsValues(taints []pool.Taint, tags map[string]string) (string, error) {
 func values(v map[string]any) (string, error) {
 	text, err := json.Marshal(v)
 	return string(text), err
-}
-
-func (a AddonsArgs) validate() (problems problem.List) {
-	problems.Join(label.ValidateTaints("systemTaints", a.SystemTaints))
-	if a.AutoMode {
-		return problems
-	}
-	if a.CoreDNSVersion == "" || a.EBSCSIVersion == "" {
-		problems.Addf("addons", "coredns and aws-ebs-csi-driver each need a pinned version")
-	}
-	if a.Cluster.Name == nil || a.Cluster.OIDCProviderArn == nil || a.Cluster.Issuer == nil {
-		problems.Addf("cluster", "name, OIDC provider and issuer are all needed")
-	}
-	if a.Cluster.Partition == "" {
-		problems.Addf("partition", "it is empty; look it up")
-	}
-	if len(a.Needs) == 0 {
-		problems.Addf("needs", "the add-ons run on nodes and wait for them; name the system group")
-	}
-	return problems
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/headroom-eks/headroom/components/handle"
+	"github.com/headroom-eks/headroom/components/irsa"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/cloudwatch"
 	awseks "github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/iam"
@@ -31,7 +32,7 @@ type AutoMode struct {
 
 // Args of a control plane.
 type Args struct {
-	// Name of the cluster, up to 100 characters.
+	// Name of the cluster; ValidateName holds it to EKS's rules.
 	Name pulumi.StringInput
 	// Version of Kubernetes, for example "1.36". CheckVersion compares it with a live cluster's.
 	Version string
@@ -41,14 +42,14 @@ type Args struct {
 	// PublicAccessCIDRs may reach the API from outside the VPC. With none there is no public endpoint, and whatever
 	// talks to Kubernetes, this program included, has to run where the VPC can be reached.
 	PublicAccessCIDRs []string
-	// Access by a name of the caller's. Whoever creates the cluster becomes its admin only when no other cluster-admin
-	// is named.
+	// Access by a name of the caller's. The principal that creates the cluster becomes its admin only when no other
+	// cluster-admin is named.
 	Access map[string]Access
 	// SecretsKeyArn is the key that encrypts secrets. Empty makes one, with rotation.
 	SecretsKeyArn string
-	// LogTypes of the control plane. Default audit and authenticator: api and scheduler logs are many times larger.
+	// LogTypes of the control plane. Default LogTypes, which are all of them.
 	LogTypes []string
-	// LogRetentionDays of the control plane's log group. Default 90.
+	// LogRetentionDays of the control plane's log group. Default DefaultLogRetentionDays.
 	LogRetentionDays int
 	// UpgradePolicy is STANDARD (default) or EXTENDED.
 	UpgradePolicy string
@@ -56,9 +57,7 @@ type Args struct {
 	VPCCNIVersion, KubeProxyVersion string
 	// PrefixDelegation gives nodes addresses in blocks of 16.
 	PrefixDelegation bool
-	// CNIEnv adds to, or replaces in, the network add-on's environment.
-	CNIEnv   map[string]string
-	AutoMode *AutoMode
+	AutoMode         *AutoMode
 	// Protect the EKS cluster from deletion and replacement.
 	Protect bool
 	// Account to make it in.
@@ -151,21 +150,36 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err := c.access(ctx, name, a); err != nil {
 		return nil, err
 	}
+	if err := c.oidcProvider(ctx, name, a); err != nil {
+		return nil, err
+	}
+	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{
+		"name":                 c.Name,
+		"endpoint":             c.Endpoint,
+		"certificateAuthority": c.CertificateAuthority,
+		"version":              c.Version,
+		"issuer":               c.Issuer,
+		"oidcProviderArn":      c.OIDCProviderArn,
+		"securityGroupId":      c.SecurityGroupID,
+		"kubeconfig":           c.Kubeconfig,
+		"roleName":             c.RoleName,
+		"nodeRoleName":         c.NodeRoleName,
+	})
+}
+
+// oidcProvider lets pods of the cluster assume roles.
+func (c *Cluster) oidcProvider(ctx *pulumi.Context, name string, a Args) error {
 	provider, err := iam.NewOpenIdConnectProvider(ctx, name+"-oidc", &iam.OpenIdConnectProviderArgs{
 		Url:           pulumi.Sprintf("https://%s", c.Issuer),
-		ClientIdLists: pulumi.StringArray{pulumi.String("sts.amazonaws.com")},
+		ClientIdLists: pulumi.StringArray{pulumi.String(irsa.Audience)},
 		// No thumbprint: AWS trusts EKS issuers without one, and reading it needs a way to the issuer.
 		Tags: pulumi.ToStringMap(a.Account.Tags),
 	}, pulumi.Parent(c))
 	if err != nil {
-		return nil, fmt.Errorf("create OIDC provider of %s: %w", name, err)
+		return fmt.Errorf("create OIDC provider of %s: %w", name, err)
 	}
 	c.OIDCProviderArn = provider.Arn
-	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{
-		"name": c.Name, "endpoint": c.Endpoint, "certificateAuthority": c.CertificateAuthority, "version": c.Version,
-		"issuer": c.Issuer, "oidcProviderArn": c.OIDCProviderArn, "securityGroupId": c.SecurityGroupID,
-		"kubeconfig": c.Kubeconfig, "roleName": c.RoleName, "nodeRoleName": c.NodeRoleName,
-	})
+	return nil
 }
 
 func (c *Cluster) secretsKey(ctx *pulumi.Context, name string, a Args) (pulumi.StringInput, error) {
@@ -222,7 +236,7 @@ func eksArgs(a Args, key pulumi.StringInput) *eks.ClusterArgs {
 		return args
 	}
 	env := pulumi.Map{}
-	for key, value := range cniEnv(a.PrefixDelegation, a.CNIEnv) {
+	for key, value := range cniEnv(a.PrefixDelegation) {
 		env[key] = pulumi.String(value)
 	}
 	args.VpcCniOptions = &eks.VpcCniOptionsArgs{

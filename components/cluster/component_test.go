@@ -157,16 +157,17 @@ func TestPublicEndpointOpensOnlyForListedRanges(t *testing.T) {
 }
 
 func TestNetworkAddonsArePinnedAndQuiet(t *testing.T) {
-	in := mustRun(t,
-		func(a *cluster.Args) { a.PrefixDelegation = true; a.CNIEnv = map[string]string{"WARM_IP_TARGET": "5"} }).
-		Get(t, component, "cluster-eks").Inputs
+	r := mustRun(t, func(a *cluster.Args) { a.PrefixDelegation = true })
+	in := r.Get(t, component, "cluster-eks").Inputs
 	cni, proxy := in["vpcCniOptions"].(map[string]any), in["kubeProxyAddonOptions"].(map[string]any)
 	if cni["addonVersion"] != "v1.22.3-eksbuild.1" || proxy["version"] != "v1.36.0-eksbuild.9" {
 		t.Errorf("versions %v and %v", cni["addonVersion"], proxy["version"])
 	}
 	want := map[string]any{
-		"AWS_VPC_K8S_CNI_LOGLEVEL": "INFO", "AWS_VPC_K8S_PLUGIN_LOG_LEVEL": "INFO",
-		"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1", "WARM_IP_TARGET": "5",
+		"AWS_VPC_K8S_CNI_LOGLEVEL":     "INFO",
+		"AWS_VPC_K8S_PLUGIN_LOG_LEVEL": "INFO",
+		"ENABLE_PREFIX_DELEGATION":     "true",
+		"WARM_PREFIX_TARGET":           "1",
 	}
 	if diff := cmp.Diff(want, cni["configurationValues"].(map[string]any)["env"]); diff != "" {
 		t.Error(diff)
@@ -263,11 +264,13 @@ func TestClusterIsProtectedWhenAsked(t *testing.T) {
 func TestCreatorIsAdminOnlyWhenNobodyElseIs(t *testing.T) {
 	for policy, want := range map[string]bool{"cluster-admin": false, "view": true} {
 		r := mustRun(t, func(a *cluster.Args) {
-			a.Access = map[string]cluster.Access{"x": {PrincipalArn: "arn:aws:iam::123456789012:role/x",
-				Policy: policy}}
+			a.Access = map[string]cluster.Access{
+				"x": {PrincipalArn: "arn:aws:iam::123456789012:role/x", Policy: policy},
+			}
 		})
 		got := transformed(t, r, pulumi.Map{})
-		if config := got.Props["accessConfig"].(pulumi.Map); config["bootstrapClusterCreatorAdminPermissions"] != pulumi.Bool(want) {
+		config := got.Props["accessConfig"].(pulumi.Map)
+		if config["bootstrapClusterCreatorAdminPermissions"] != pulumi.Bool(want) {
 			t.Errorf("%s: creator is admin: %v", policy, config)
 		}
 		if !slices.Contains(got.Opts.IgnoreChanges, "accessConfig.bootstrapClusterCreatorAdminPermissions") {
@@ -282,10 +285,11 @@ func TestNamedPrincipalsGetTheirAccess(t *testing.T) {
 	for _, res := range r.Of("aws:eks/accessPolicyAssociation:AccessPolicyAssociation") {
 		got[res.Inputs["principalArn"].(string)] = res.Inputs["policyArn"].(string)
 	}
+	const policies = "arn:aws-us-gov:eks::aws:cluster-access-policy/"
 	want := map[string]string{
-		"arn:aws-us-gov:iam::123456789012:role/admins": "arn:aws-us-gov:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy",
-		"arn:aws-us-gov:iam::123456789012:role/ci":     "arn:aws-us-gov:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy",
-		"arn:aws-us-gov:iam::123456789012:role/devs":   "arn:aws-us-gov:eks::aws:cluster-access-policy/AmazonEKSViewPolicy",
+		"arn:aws-us-gov:iam::123456789012:role/admins": policies + "AmazonEKSClusterAdminPolicy",
+		"arn:aws-us-gov:iam::123456789012:role/ci":     policies + "AmazonEKSClusterAdminPolicy",
+		"arn:aws-us-gov:iam::123456789012:role/devs":   policies + "AmazonEKSViewPolicy",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -301,7 +305,8 @@ func TestLogGroupIsThereFirst(t *testing.T) {
 	if logs.Inputs["name"] != "/aws/eks/headroom-dev/cluster" || logs.Inputs["retentionInDays"] != 90.0 {
 		t.Errorf("log group %v kept %v days", logs.Inputs["name"], logs.Inputs["retentionInDays"])
 	}
-	if deps := strings.Join(r.Get(t, component, "cluster-eks").RPC.Dependencies, " "); !strings.Contains(deps, "::cluster-logs") {
+	deps := strings.Join(r.Get(t, component, "cluster-eks").RPC.Dependencies, " ")
+	if !strings.Contains(deps, "::cluster-logs") {
 		t.Errorf("the cluster depends on %s, not on its log group", deps)
 	}
 }
@@ -309,27 +314,31 @@ func TestLogGroupIsThereFirst(t *testing.T) {
 func TestSecretsAreEncryptedWithARotatedKey(t *testing.T) {
 	r := mustRun(t, same)
 	key := r.Get(t, "aws:kms/key:Key", "cluster-secrets")
-	if key.Inputs["enableKeyRotation"] != true || !strings.Contains(key.Inputs["policy"].(string), "arn:aws-us-gov:iam::123456789012:root") {
+	if key.Inputs["enableKeyRotation"] != true ||
+		!strings.Contains(key.Inputs["policy"].(string), "arn:aws-us-gov:iam::123456789012:root") {
 		t.Errorf("key %v", key.Inputs)
 	}
-	if got := r.Get(t, component, "cluster-eks").Inputs["encryptionConfigKeyArn"]; got != "arn:aws:mock:us-west-2:123456789012:cluster-secrets" {
+	got := r.Get(t, component, "cluster-eks").Inputs["encryptionConfigKeyArn"]
+	if got != "arn:aws:mock:us-west-2:123456789012:cluster-secrets" {
 		t.Errorf("the cluster uses key %v", got)
 	}
 }
 
 func TestGivenKeyIsUsed(t *testing.T) {
-	r := mustRun(t, func(a *cluster.Args) { a.SecretsKeyArn = "arn:aws:kms:us-west-2:123456789012:key/x" })
+	const key = "arn:aws:kms:us-west-2:123456789012:key/x"
+	r := mustRun(t, func(a *cluster.Args) { a.SecretsKeyArn = key })
 	if len(r.Of("aws:kms/key:Key")) != 0 {
 		t.Error("a key is made all the same")
 	}
-	if got := r.Get(t, component, "cluster-eks").Inputs["encryptionConfigKeyArn"]; got != "arn:aws:kms:us-west-2:123456789012:key/x" {
+	if got := r.Get(t, component, "cluster-eks").Inputs["encryptionConfigKeyArn"]; got != key {
 		t.Errorf("the cluster uses key %v", got)
 	}
 }
 
 func TestOutputsComeFromTheCluster(t *testing.T) {
 	r := mustRun(t, same)
-	if got := r.Get(t, "aws:iam/openIdConnectProvider:OpenIdConnectProvider", "cluster-oidc").Inputs["url"]; got != "https://oidc.eks.us-gov-west-1.amazonaws.com/id/ABC" {
+	provider := r.Get(t, "aws:iam/openIdConnectProvider:OpenIdConnectProvider", "cluster-oidc")
+	if got := provider.Inputs["url"]; got != "https://oidc.eks.us-gov-west-1.amazonaws.com/id/ABC" {
 		t.Errorf("OIDC provider of %v", got)
 	}
 	for key, want := range map[string]string{
@@ -343,7 +352,8 @@ func TestOutputsComeFromTheCluster(t *testing.T) {
 			t.Errorf("%s is %q, want %q", key, r.outputs[key], want)
 		}
 	}
-	if !json.Valid([]byte(r.outputs["kubeconfig"])) || !strings.Contains(r.outputs["kubeconfig"], "https://ABC.eks.example") {
+	if !json.Valid([]byte(r.outputs["kubeconfig"])) ||
+		!strings.Contains(r.outputs["kubeconfig"], "https://ABC.eks.example") {
 		t.Errorf("kubeconfig %s", r.outputs["kubeconfig"])
 	}
 }
@@ -368,15 +378,28 @@ func TestInvalidArgsNameEveryProblem(t *testing.T) {
 	a := args()
 	a.Version, a.PublicAccessCIDRs, a.LogTypes, a.LogRetentionDays = "latest", []string{"10.0.0.1"}, []string{"all"}, 10
 	a.UpgradePolicy, a.VPCCNIVersion, a.Account.Partition, a.SubnetIDs = "NONE", "", "", nil
-	a.AutoMode = nil
+	a.AutoMode, a.SecretsKeyArn = nil, "alias/secrets"
 	a.Access["Ops"] = cluster.Access{PrincipalArn: a.Access["ci"].PrincipalArn, Policy: "root"}
 	a.Access["broken"] = cluster.Access{PrincipalArn: "ci", Policy: "view"}
 	_, err := run(t, a, answers())
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{`"latest"`, "publicAccessCidrs[0]", "logTypes[0]", "logRetentionDays", "upgradePolicy", "addons:",
-		"partition:", "subnets", `access["Ops"]: the name`, `access["Ops"]: policy "root"`, "names the same principal", `access["broken"]`} {
+	for _, want := range []string{
+		`version: is not a minor version of Kubernetes (found "latest")`,
+		`publicAccessCidrs[0]: is not an IPv4 block (found "10.0.0.1")`,
+		`logTypes[0]: is unknown (found "all")`,
+		"logRetentionDays: is not a retention that CloudWatch Logs takes (found 10)",
+		`upgradePolicy: is unknown (found "NONE")`,
+		`vpcCniVersion: is not a version of add-on vpc-cni (found "")`,
+		"account.partition: is missing",
+		"subnetIds: is missing",
+		`secretsKeyArn: is not the ARN of a KMS key (found "alias/secrets")`,
+		`access["Ops"]: the name cannot be part of a resource's`,
+		`access["Ops"].policy: is unknown (found "root"); use one of admin, cluster-admin, edit, view`,
+		`access["ci"].principalArn: is that of "Ops" too`,
+		`access["broken"].principalArn: is not the ARN of an IAM role or user (found "ci")`,
+	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error lacks %q:\n%v", want, err)
 		}

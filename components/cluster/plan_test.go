@@ -13,7 +13,7 @@ import (
 func TestVersionMovesAtMostOneMinorUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		live, step := rapid.IntRange(20, 60).Draw(t, "live"), rapid.IntRange(-3, 4).Draw(t, "step")
-		problems := cluster.CheckVersion(fmt.Sprintf("1.%d", live), fmt.Sprintf("1.%d", live+step))
+		problems := cluster.CheckVersion("version", fmt.Sprintf("1.%d", live), fmt.Sprintf("1.%d", live+step))
 		if allowed := step == 0 || step == 1; allowed != (problems.Err() == nil) {
 			t.Errorf("step %d from 1.%d: %v", step, live, problems.Err())
 		}
@@ -21,7 +21,7 @@ func TestVersionMovesAtMostOneMinorUp(t *testing.T) {
 }
 
 func TestVersionOfNewClusterNeedsNoLiveOne(t *testing.T) {
-	if problems := cluster.CheckVersion("", "1.36"); problems.Err() != nil {
+	if problems := cluster.CheckVersion("version", "", "1.36"); problems.Err() != nil {
 		t.Error(problems.Err())
 	}
 }
@@ -29,14 +29,14 @@ func TestVersionOfNewClusterNeedsNoLiveOne(t *testing.T) {
 func TestMalformedVersionIsRefused(t *testing.T) {
 	for _, v := range [][2]string{{"", ""}, {"", "latest"}, {"", "1.36.2"}, {"", "1.99999999999999999999x"},
 		{"1.3x", "1.36"}, {"1.36", "1.036"}} {
-		if problems := cluster.CheckVersion(v[0], v[1]); problems.Err() == nil {
+		if problems := cluster.CheckVersion("version", v[0], v[1]); problems.Err() == nil {
 			t.Errorf("live %q, wanted %q: accepted", v[0], v[1])
 		}
 	}
 }
 
 func TestRefusedVersionSaysWhereToGo(t *testing.T) {
-	problems := cluster.CheckVersion("1.34", "1.36")
+	problems := cluster.CheckVersion("version", "1.34", "1.36")
 	if err := problems.Err(); err == nil || !strings.Contains(err.Error(), "go to 1.35 first") {
 		t.Errorf("error %v", err)
 	}

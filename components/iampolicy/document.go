@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,7 +21,6 @@ import (
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
 const (
 	ManagedLimit = 6144  // a customer managed policy
-	InlineLimit  = 10240 // all inline policies of one role together
 	TrustLimit   = 2048  // a role's trust policy, without a quota increase
 	KeyLimit     = 32768 // a KMS key policy, https://docs.aws.amazon.com/kms/latest/developerguide/resource-limits.html
 	// an SQS queue policy,
@@ -84,8 +84,8 @@ func (d Document) JSON(limit int) (string, error) {
 		return "", fmt.Errorf("render policy document: %w", err)
 	}
 	if len(text) > limit {
-		problems.Addf("document", "%d characters exceed the limit of %d; split the policy or shorten the names in it",
-			len(text), limit)
+		problems.Add("document", fmt.Sprintf("has more characters than the limit of %d", limit), len(text),
+			"split the policy or shorten the names in it")
 	}
 	return string(text), problems.Err()
 }
@@ -94,26 +94,24 @@ var sid = regexp.MustCompile(`^[0-9A-Za-z]*$`)
 
 func (d Document) validate() (problems problem.List) {
 	if len(d.Statement) == 0 {
-		problems.Addf("document", "it has no statement; add one")
+		problems.Add("document", "has no statement", nil, "add one")
 	}
 	seen := map[string]bool{}
 	for i, s := range d.Statement {
 		at := fmt.Sprintf("statement[%d] %q", i, s.Sid)
 		if !sid.MatchString(s.Sid) {
-			problems.Addf(at, "the Sid may hold only letters and digits")
+			problems.Add(at, "the Sid holds more than letters and digits", nil, "leave the rest out")
 		}
 		if s.Sid != "" && seen[s.Sid] {
-			problems.Addf(at, "the Sid is used twice; give each statement its own")
+			problems.Add(at, "the Sid is used twice", nil, "give each statement its own")
 		}
 		seen[s.Sid] = true
-		if s.Effect != Allow && s.Effect != Deny {
-			problems.Addf(at, "effect %q is unknown; use Allow or Deny", s.Effect)
-		}
+		problem.OneOf(&problems, at+".effect", s.Effect, []Effect{Allow, Deny})
 		if len(s.Action) == 0 {
-			problems.Addf(at, "it has no action; name at least one")
+			problems.Add(at, "has no action", nil, "name at least one")
 		}
 		if len(s.Resource) == 0 && len(s.Principal) == 0 {
-			problems.Addf(at, "it has neither a resource nor a principal; name at least one")
+			problems.Add(at, "has neither a resource nor a principal", nil, "name at least one")
 		}
 		s.empties(at, &problems)
 	}
@@ -125,7 +123,7 @@ func (d Document) validate() (problems problem.List) {
 func (s Statement) empties(at string, problems *problem.List) {
 	report := func(where string, values Strings) {
 		if len(values) == 0 || slices.Contains(values, "") {
-			problems.Addf(at, "%s holds an empty value; a name or ARN it is made of is missing", where)
+			problems.Add(at, where+" holds an empty value", nil, "give the name or ARN that it is made of")
 		}
 	}
 	if len(s.Action) > 0 {
@@ -134,23 +132,14 @@ func (s Statement) empties(at string, problems *problem.List) {
 	if len(s.Resource) > 0 {
 		report("Resource", s.Resource)
 	}
-	for _, kind := range sortedKeys(s.Principal) {
+	for _, kind := range slices.Sorted(maps.Keys(s.Principal)) {
 		report("Principal "+kind, s.Principal[kind])
 	}
-	for _, operator := range sortedKeys(s.Condition) {
-		for _, key := range sortedKeys(s.Condition[operator]) {
+	for _, operator := range slices.Sorted(maps.Keys(s.Condition)) {
+		for _, key := range slices.Sorted(maps.Keys(s.Condition[operator])) {
 			report(strings.Join([]string{"Condition", operator, key}, " "), s.Condition[operator][key])
 		}
 	}
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // MarshalJSON implements json.Marshaler.

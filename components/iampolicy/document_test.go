@@ -22,8 +22,9 @@ func TestDocumentRendersCanonically(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"Version":"2012-10-17","Statement":[{"Sid":"Read","Effect":"Allow","Action":["ec2:DescribeImages","ec2:DescribeSubnets"],` +
-		`"Resource":"*","Condition":{"StringEquals":{"a":["1","2"],"b":"<&>"}}}]}`
+	want := `{"Version":"2012-10-17","Statement":[{"Sid":"Read","Effect":"Allow",` +
+		`"Action":["ec2:DescribeImages","ec2:DescribeSubnets"],"Resource":"*",` +
+		`"Condition":{"StringEquals":{"a":["1","2"],"b":"<&>"}}}]}`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

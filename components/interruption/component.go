@@ -34,7 +34,7 @@ type Queue struct {
 	pulumi.ResourceState
 
 	// QueueName for the controller's settings, QueueArn for its permissions (field fault BR-28).
-	QueueName, QueueArn, QueueURL pulumi.StringOutput
+	QueueName, QueueArn pulumi.StringOutput
 	// Ready must exist before a controller that listens, and outlive it: queue, policy and targets.
 	Ready []pulumi.Resource
 }
@@ -45,10 +45,39 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		args = &Args{}
 	}
 	c := &Queue{}
-	if err := ctx.RegisterComponentResourceV2(queueType, name, pulumi.Map{"kmsKeyArn": args.KMSKeyArn}, c,
-		opts...); err != nil {
+	inputs := pulumi.Map{"kmsKeyArn": args.KMSKeyArn}
+	if err := ctx.RegisterComponentResourceV2(queueType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
+	queue, err := c.queue(ctx, name, args)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := c.rules(ctx, name, args)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := c.policy(ctx, name, queue, rules)
+	if err != nil {
+		return nil, err
+	}
+	c.Ready = []pulumi.Resource{queue, policy}
+	for i, r := range Rules {
+		target, err := cloudwatch.NewEventTarget(ctx, name+"-"+r.Key, &cloudwatch.EventTargetArgs{
+			Rule: rules[i].Name,
+			Arn:  queue.Arn,
+			// The policy first: EventBridge drops an event that it may not deliver.
+		}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{policy}))
+		if err != nil {
+			return nil, fmt.Errorf("create target of rule %s of %s: %w", r.Key, name, err)
+		}
+		c.Ready = append(c.Ready, target)
+	}
+	c.QueueName, c.QueueArn = queue.Name, queue.Arn
+	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"queueName": c.QueueName, "queueArn": c.QueueArn})
+}
+
+func (c *Queue) queue(ctx *pulumi.Context, name string, args *Args) (*sqs.Queue, error) {
 	queueArgs := &sqs.QueueArgs{
 		MessageRetentionSeconds: pulumi.Int(retentionSeconds),
 		Tags:                    pulumi.ToStringMap(args.Account.Tags),
@@ -62,9 +91,12 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err != nil {
 		return nil, fmt.Errorf("create queue of %s: %w", name, err)
 	}
+	return queue, nil
+}
 
-	var rules []*cloudwatch.EventRule
-	ruleArns := pulumi.StringArray{}
+// rules makes one rule for each of Rules, in their order.
+func (c *Queue) rules(ctx *pulumi.Context, name string, args *Args) ([]*cloudwatch.EventRule, error) {
+	var made []*cloudwatch.EventRule
 	for _, r := range Rules {
 		pattern, err := r.Pattern()
 		if err != nil {
@@ -78,7 +110,17 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		if err != nil {
 			return nil, fmt.Errorf("create rule %s of %s: %w", r.Key, name, err)
 		}
-		rules, ruleArns = append(rules, rule), append(ruleArns, rule.Arn)
+		made = append(made, rule)
+	}
+	return made, nil
+}
+
+// policy lets the rules, and nobody else's, put messages in the queue.
+func (c *Queue) policy(ctx *pulumi.Context, name string, queue *sqs.Queue,
+	rules []*cloudwatch.EventRule) (*sqs.QueuePolicy, error) {
+	ruleArns := pulumi.StringArray{}
+	for _, rule := range rules {
+		ruleArns = append(ruleArns, rule.Arn)
 	}
 	policy, err := sqs.NewQueuePolicy(ctx, name+"-policy", &sqs.QueuePolicyArgs{
 		QueueUrl: queue.Url,
@@ -91,23 +133,5 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err != nil {
 		return nil, fmt.Errorf("create queue policy of %s: %w", name, err)
 	}
-	c.Ready = []pulumi.Resource{queue, policy}
-	for i, r := range Rules {
-		// The policy first: EventBridge drops an event that it may not deliver.
-		target, err := cloudwatch.NewEventTarget(ctx, name+"-"+r.Key, &cloudwatch.EventTargetArgs{
-			Rule: rules[i].Name,
-			Arn:  queue.Arn,
-		},
-			pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{policy}))
-		if err != nil {
-			return nil, fmt.Errorf("create target of rule %s of %s: %w", r.Key, name, err)
-		}
-		c.Ready = append(c.Ready, target)
-	}
-	c.QueueName, c.QueueArn, c.QueueURL = queue.Name, queue.Arn, queue.Url
-	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{
-		"queueName": c.QueueName,
-		"queueArn":  c.QueueArn,
-		"queueURL":  c.QueueURL,
-	})
+	return policy, nil
 }

@@ -34,9 +34,8 @@ type Args struct {
 type Role struct {
 	pulumi.ResourceState
 
-	Arn      pulumi.StringOutput
-	Name     pulumi.StringOutput
-	UniqueID pulumi.StringOutput
+	Arn  pulumi.StringOutput
+	Name pulumi.StringOutput
 	// Ready are the policy attachments. What needs the permissions depends on them, not on the role alone.
 	Ready []pulumi.Resource
 }
@@ -47,8 +46,10 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, err
 	}
 	c := &Role{}
-	inputs := pulumi.Map{"namespace": pulumi.String(args.Namespace),
-		"serviceAccount": pulumi.String(args.ServiceAccount)}
+	inputs := pulumi.Map{
+		"namespace":      pulumi.String(args.Namespace),
+		"serviceAccount": pulumi.String(args.ServiceAccount),
+	}
 	if err := ctx.RegisterComponentResourceV2(roleType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
@@ -88,8 +89,8 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 			return nil, err
 		}
 	}
-	c.Arn, c.Name, c.UniqueID = role.Arn, role.Name, role.UniqueId
-	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"arn": c.Arn, "name": c.Name, "uniqueId": c.UniqueID})
+	c.Arn, c.Name = role.Arn, role.Name
+	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"arn": c.Arn, "name": c.Name})
 }
 
 func (c *Role) attach(ctx *pulumi.Context, name string, role *iam.Role, policy pulumi.StringInput) error {

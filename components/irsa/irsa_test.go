@@ -71,10 +71,12 @@ func args() *irsa.Args {
 			OIDCProviderArn: pulumi.String(provider),
 			Issuer:          pulumi.String("https://" + issuer),
 		},
-		Namespace:         "kube-system",
-		ServiceAccount:    "karpenter",
-		Policies:          map[string]pulumi.StringInput{"controller": pulumi.String("{}")},
-		ManagedPolicyArns: map[string]string{"csi": "arn:aws-us-gov:iam::aws:policy/service-role/AmazonEBSCSIDriverPolicy"},
+		Namespace:      "kube-system",
+		ServiceAccount: "karpenter",
+		Policies:       map[string]pulumi.StringInput{"controller": pulumi.String("{}")},
+		ManagedPolicyArns: map[string]string{
+			"csi": "arn:aws-us-gov:iam::aws:policy/service-role/AmazonEBSCSIDriverPolicy",
+		},
 	}
 }
 
@@ -154,8 +156,7 @@ func TestInvalidArgsAreRefusedBeforeAnyResource(t *testing.T) {
 		"no namespace":     func(a *irsa.Args) *irsa.Args { a.Namespace = ""; return a },
 		"no policy":        func(a *irsa.Args) *irsa.Args { a.Policies, a.ManagedPolicyArns = nil, nil; return a },
 		"no provider":      func(a *irsa.Args) *irsa.Args { a.Cluster.OIDCProviderArn = nil; return a },
-		"not an arn": func(
-			a *irsa.Args) *irsa.Args {
+		"not an arn": func(a *irsa.Args) *irsa.Args {
 			a.ManagedPolicyArns["csi"] = "AmazonEBSCSIDriverPolicy"
 			return a
 		},

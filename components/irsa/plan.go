@@ -2,7 +2,9 @@ package irsa
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/headroom-eks/headroom/components/iampolicy"
@@ -48,13 +50,13 @@ func Trust(subjects ...Subject) iampolicy.Document {
 	return doc
 }
 
-var providerARN = regexp.MustCompile(`^arn:[a-z-]+:iam::\d{12}:oidc-provider/(.+)$`)
+var providerArn = regexp.MustCompile(`^arn:[a-z-]+:iam::\d{12}:oidc-provider/(.+)$`)
 
 // trustJSON is Trust for one subject, refused when the cluster's answers are empty or do not belong together: a trust
 // policy on the wrong issuer looks right and lets nobody in (field fault BR-35).
 func trustJSON(s Subject) (string, error) {
 	host := strings.TrimPrefix(s.Issuer, "https://")
-	match := providerARN.FindStringSubmatch(s.ProviderArn)
+	match := providerArn.FindStringSubmatch(s.ProviderArn)
 	if host == "" || match == nil || match[1] != host {
 		return "", fmt.Errorf("trust of %s/%s: OIDC provider %q is not the provider of issuer %q", s.Namespace,
 			s.ServiceAccount, s.ProviderArn, s.Issuer)
@@ -65,28 +67,27 @@ func trustJSON(s Subject) (string, error) {
 func validate(name string, args *Args) (problems problem.List) {
 	at := fmt.Sprintf("irsa %q", name)
 	if args == nil {
-		problems.Addf(at, "no arguments were given")
+		problems.Add(at, "has no arguments", nil, "give them")
 		return problems
 	}
 	if len(name) > maxName {
-		problems.Addf(at, "the name has %d characters, at most %d leave room for a unique role name; shorten it",
-			len(name), maxName)
+		problems.Add(at, fmt.Sprintf("the name has more than the %d characters that leave room for a unique role name",
+			maxName), len(name), "shorten it")
 	}
 	for _, msg := range validation.IsDNS1123Label(args.Namespace) {
-		problems.Addf(at+" namespace", "%q is not a namespace: %s", args.Namespace, msg)
+		problems.Add(at+".namespace", "is not the name of a namespace: "+msg, args.Namespace, "")
 	}
 	for _, msg := range validation.IsDNS1123Subdomain(args.ServiceAccount) {
-		problems.Addf(at+" service account", "%q is not a name: %s", args.ServiceAccount, msg)
+		problems.Add(at+".serviceAccount", "is not the name of a service account: "+msg, args.ServiceAccount, "")
 	}
-	if args.Cluster.OIDCProviderArn == nil || args.Cluster.Issuer == nil {
-		problems.Addf(at, "the cluster's OIDC provider and issuer are both needed")
-	}
+	problems.Require(at+".cluster.oidcProviderArn", args.Cluster.OIDCProviderArn != nil)
+	problems.Require(at+".cluster.issuer", args.Cluster.Issuer != nil)
 	if len(args.Policies)+len(args.ManagedPolicyArns) == 0 {
-		problems.Addf(at, "the role would allow nothing; give it a policy")
+		problems.Add(at, "the role would allow nothing", nil, "give it a policy")
 	}
-	for key, arn := range args.ManagedPolicyArns {
-		if !strings.HasPrefix(arn, "arn:") {
-			problems.Addf(at+" policy "+key, "%q is not an ARN", arn)
+	for _, key := range slices.Sorted(maps.Keys(args.ManagedPolicyArns)) {
+		if arn := args.ManagedPolicyArns[key]; !strings.HasPrefix(arn, "arn:") {
+			problems.Add(fmt.Sprintf("%s.managedPolicyArns[%q]", at, key), "is not an ARN", arn, "")
 		}
 	}
 	return problems

@@ -185,7 +185,7 @@ func TestZonesWithoutControlPlaneAreNotCounted(t *testing.T) {
 	_, _, err := run(t, func(a *network.Args) {
 		a.Zones = []network.Zone{{"us-east-1a", "use1-az1"}, {"us-east-1e", "use1-az3"}}
 	})
-	if err == nil || !strings.Contains(err.Error(), "1 of 2 can host an EKS control plane") {
+	if err == nil || !strings.Contains(err.Error(), "puts none into use1-az3, usw1-az2, cac1-az3") {
 		t.Errorf("error %v", err)
 	}
 	_, n, err := run(t, func(a *network.Args) {
@@ -208,9 +208,16 @@ func TestInvalidNetworkNamesEveryProblem(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{"10.0.0.1/24 is not the start", `nat: "two"`, "region:",
-		`zones[1]: "us-west-2a" is given twice`,
-		"zones: 1 of 2", "endpoints[0]: s3", `endpoints[1]: "STS"`, `endpoints[3]: "ec2" is given twice`} {
+	for _, want := range []string{
+		`cidr: has host bits (found "10.0.0.1/24"); write 10.0.0.0/24`,
+		`nat: is unknown (found "two"); use one of one-per-vpc, one-per-zone, none`,
+		"account.region: is missing",
+		`zones[1]: is given twice (found "us-west-2a"); keep one`,
+		"zones: EKS needs two zones",
+		"endpoints[0]: has its gateway endpoint already",
+		`endpoints[1]: is not the name of a service (found "STS")`,
+		`endpoints[3]: is given twice (found "ec2")`,
+	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error lacks %q:\n%v", want, err)
 		}

@@ -27,7 +27,7 @@ func (d *decision) cluster() {
 			"spot.amazonaws.com) or set spot.createServiceLinkedRole: true in one stack of the account")
 	}
 	if d.live != nil {
-		d.problems().JoinUnder("cluster.", cluster.CheckVersion(d.live.Version, wanted))
+		d.problems().Join(cluster.CheckVersion("cluster.kubernetesVersion", d.live.Version, wanted))
 		d.autoModeSwitch()
 	}
 }

@@ -1,0 +1,67 @@
+package cluster_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/headroom-eks/headroom/components/cluster"
+	"github.com/headroom-eks/headroom/problem"
+)
+
+// ruleCases are values of the rules that configuration asks with a path of its own. Want is empty for a value that is
+// fine.
+var ruleCases = []struct {
+	name  string
+	found problem.List
+	want  string
+}{
+	{"a name", cluster.ValidateName("at", "headroom_dev-1", 7), ""},
+	{"a name that fills the room", cluster.ValidateName("at", strings.Repeat("x", 93), 7), ""},
+	{"a name without room", cluster.ValidateName("at", strings.Repeat("x", 94), 7), "at: is not a name of 1 to 93"},
+	{"a name with a dot", cluster.ValidateName("at", "a.b", 0), `(found "a.b"); use letters, digits, - and _`},
+	{"no name", cluster.ValidateName("at", "", 0), "at: is not a name"},
+	{"a version", cluster.CheckVersion("at", "", "1.36"), ""},
+	{"a number read as a version", cluster.CheckVersion("at", "", "1.4"), `at: is not a minor version of Kubernetes`},
+	{"an add-on", cluster.ValidateAddonVersion("at", "coredns", "v1.14.3-eksbuild.3", "1.36"), ""},
+	{"an add-on without its build", cluster.ValidateAddonVersion("at", "coredns", "v1.14.3", "1.36"),
+		`(found "v1.14.3"); pin one for Kubernetes 1.36, of the form vX.Y.Z-eksbuild.N`},
+	{"no block", cluster.ValidatePublicAccess("at", nil), ""},
+	{"everybody", cluster.ValidatePublicAccess("at", []string{"0.0.0.0/0"}), ""},
+	{"a private block", cluster.ValidatePublicAccess("at", []string{"203.0.113.7/32", "10.0.0.0/8"}),
+		`at[1]: is private, and EKS refuses it (found "10.0.0.0/8"); remove it`},
+	{"host bits", cluster.ValidatePublicAccess("at", []string{"203.0.113.7/24"}), "write 203.0.113.0/24"},
+	{"IPv6", cluster.ValidatePublicAccess("at", []string{"2001:db8::/32"}), "at[0]: is not an IPv4 block"},
+	{"log types", cluster.ValidateLogTypes("at", cluster.LogTypes), ""},
+	{"a retention", cluster.ValidateLogRetention("at", cluster.DefaultLogRetentionDays), ""},
+	{"a retention between two", cluster.ValidateLogRetention("at", 91), "at: is not a retention"},
+}
+
+func TestARuleNamesThePathTheValueAndTheRemedy(t *testing.T) {
+	for _, c := range ruleCases {
+		found := strings.Join(c.found.Items(), "\n")
+		if c.want == "" && found != "" || !strings.Contains(found, c.want) {
+			t.Errorf("%s: want %q, found %q", c.name, c.want, found)
+		}
+	}
+}
+
+func TestDefaultVersionsArePins(t *testing.T) {
+	for addon, version := range map[string]string{
+		"vpc-cni":            cluster.DefaultVPCCNIVersion,
+		"kube-proxy":         cluster.DefaultKubeProxyVersion,
+		"coredns":            cluster.DefaultCoreDNSVersion,
+		"aws-ebs-csi-driver": cluster.DefaultEBSCSIVersion,
+	} {
+		problems := cluster.ValidateAddonVersion(addon, addon, version, cluster.DefaultKubernetesVersion)
+		if err := problems.Err(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestEveryPolicyThatAccessCanNameIsOneOfEKS(t *testing.T) {
+	if want := []string{"admin", "cluster-admin", "edit", "view"}; !slices.Equal(cluster.AccessPolicies, want) {
+		t.Errorf("found %v, want %v", cluster.AccessPolicies, want)
+	}
+}

@@ -1,0 +1,25 @@
+// Package kmskey holds the rule about customer managed keys of KMS.
+//
+// It owns how the ARN of a key looks. It does not own what a key's policy has to allow: each component that encrypts
+// with one says so. It imports no Pulumi.
+package kmskey
+
+import (
+	"regexp"
+
+	"github.com/headroom-eks/headroom/problem"
+)
+
+// keyArn in any partition; key ids of several regions begin with mrk-.
+// https://docs.aws.amazon.com/kms/latest/developerguide/concepts.html#key-id-key-ARN
+var keyArn = regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$`)
+
+// ValidateArn reports what is not the ARN of a key. An alias is not taken: it can be pointed at another key, and what
+// was encrypted with the first is then lost to whoever follows the alias.
+func ValidateArn(path, arn string) (problems problem.List) {
+	if !keyArn.MatchString(arn) {
+		problems.Add(path, "is not the ARN of a KMS key", arn,
+			"write one like arn:aws:kms:us-west-2:111122223333:key/1234abcd-…, not that of an alias")
+	}
+	return problems
+}
