@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/headroom-eks/headroom/policy/graphtest"
+	"github.com/headroom-eks/headroom/policy/view"
 	"github.com/headroom-eks/headroom/sandbox/run"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
@@ -18,10 +19,10 @@ type anyComponent struct{ pulumi.ResourceState }
 
 // graphProgram registers the golden graph as components of the same types and properties: the engine shows them to the
 // pack like any resource, and no provider is needed. Options that only custom resources have are not in it.
-func graphProgram(records []record) pulumi.RunFunc {
+func graphProgram(records []graphtest.Record) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {
 		for _, r := range records {
-			if r.Type == typeStack {
+			if r.Type == view.TypeStack {
 				for key, v := range r.Props {
 					ctx.Export(key, pulumi.ToOutput(v))
 				}
@@ -44,9 +45,9 @@ func graphProgram(records []record) pulumi.RunFunc {
 	}
 }
 
-// The real CLI and engine, file backend, the built pack with an environment's config. What the sandbox's own test adds
-// is the program.
-func TestBuiltPackFailsAPreviewOfTheRealEngine(t *testing.T) {
+// withEngine points the process at the real CLI and engine, with a file backend of its own.
+func withEngine(t *testing.T) {
+	t.Helper()
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
@@ -55,18 +56,8 @@ func TestBuiltPackFailsAPreviewOfTheRealEngine(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the engine is needed and could not be had: %v", err)
 	}
-	pack := filepath.Join(t.TempDir(), "policy")
-	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-w -s", "-o", pack,
-		".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	config, err := filepath.Abs("config/staging.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	directory := filepath.Dir(tools.CLI)
 	for key, v := range map[string]string{
-		"PATH":                     directory + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"PATH":                     filepath.Dir(tools.CLI) + string(os.PathListSeparator) + os.Getenv("PATH"),
 		"PULUMI_BACKEND_URL":       "file://" + filepath.ToSlash(t.TempDir()),
 		"PULUMI_HOME":              t.TempDir(),
 		"PULUMI_CONFIG_PASSPHRASE": "test",
@@ -74,33 +65,47 @@ func TestBuiltPackFailsAPreviewOfTheRealEngine(t *testing.T) {
 	} {
 		t.Setenv(key, v)
 	}
-	preview := func(t *testing.T, records []record) (string, error) {
-		ctx := context.Background()
-		stack, err := auto.UpsertStackInlineSource(ctx, "staging", "headroom", graphProgram(records))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := stack.SetConfig(ctx, "aws:region", auto.ConfigValue{Value: testEnv.Region}); err != nil {
-			t.Fatal(err)
-		}
-		result, err := stack.Preview(ctx, optpreview.PolicyPacks(pack), optpreview.PolicyPackConfigs(config))
-		if err != nil {
-			return err.Error(), err
-		}
-		return result.StdOut, nil
+}
+
+// preview runs the records as a program, with the built pack and an environment's config; the text is what a person
+// sees.
+func preview(t *testing.T, binary string, records []graphtest.Record) (string, error) {
+	t.Helper()
+	config, err := filepath.Abs("config/staging.json")
+	if err != nil {
+		t.Fatal(err)
 	}
+	ctx := context.Background()
+	stack, err := auto.UpsertStackInlineSource(ctx, "staging", "headroom", graphProgram(records))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stack.SetConfig(ctx, "aws:region", auto.ConfigValue{Value: "us-west-2"}); err != nil {
+		t.Fatal(err)
+	}
+	result, err := stack.Preview(ctx, optpreview.PolicyPacks(binary), optpreview.PolicyPackConfigs(config))
+	if err != nil {
+		return err.Error(), err
+	}
+	return result.StdOut, nil
+}
+
+// What the sandbox's own test adds is the program.
+func TestBuiltPackFailsAPreviewOfTheRealEngine(t *testing.T) {
+	withEngine(t)
+	binary := build(t)
 	t.Run("the golden graph passes", func(t *testing.T) {
-		if out, err := preview(t, loadGraph(t)); err != nil {
+		if out, err := preview(t, binary, graphtest.Golden(t)); err != nil {
 			t.Error(out)
-		} else if !strings.Contains(out, packName+"@") {
+		} else if !strings.Contains(out, pack.Name+"@") {
 			t.Errorf("the pack is not named, so it may not have run:\n%s", out)
 		}
 	})
 	t.Run("one moved alias, and one ceiling passed, end it with an error", func(t *testing.T) {
-		records := loadGraph(t)
-		find(t, records, "gpu-l4-class").set(t, "al2023@latest", "spec", "amiSelectorTerms", 0, "alias")
-		find(t, records, "headroom-dev").set(t, 2, "capacity", "pools", 0, "ceilings", 0, "nodes")
-		out, err := preview(t, records)
+		records := graphtest.Golden(t)
+		graphtest.Find(t, records, "gpu-l4-class").Set(t, "al2023@latest", "spec", "amiSelectorTerms", 0, "alias")
+		graphtest.Find(t, records, "headroom-dev").Set(t, 2, "capacity", "pools", 0, "ceilings", 0, "nodes")
+		out, err := preview(t, binary, records)
 		if err == nil {
 			t.Fatalf("the preview passed:\n%s", out)
 		}

@@ -12,11 +12,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/headroom-eks/headroom/policy/graphtest"
+	"github.com/headroom-eks/headroom/policy/rules"
+	"github.com/headroom-eks/headroom/policy/serve"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
-	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/policyx"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -33,7 +34,7 @@ var inProcess = sync.OnceValues(func() (string, error) {
 	}
 	stdout := os.Stdout
 	os.Stdout = writer // policyx prints the port there
-	go func() { fmt.Fprintln(os.Stderr, serve()) }()
+	go func() { fmt.Fprintln(os.Stderr, pack.Serve()) }()
 	port, err := readPort(reader)
 	os.Stdout = stdout
 	return port, err
@@ -50,15 +51,21 @@ func readPort(r io.Reader) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
+// build compiles the pack as the Makefile does.
+func build(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "policy")
+	command := exec.Command("go", "build", "-trimpath", "-ldflags", "-w -s", "-o", binary, ".")
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return binary
+}
+
 // built gives the port of the pack as a person runs it: the compiled binary.
 func built(t *testing.T) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "policy")
-	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-w -s", "-o", binary,
-		".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	command := exec.Command(binary)
+	command := exec.Command(build(t))
 	stdout, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -110,10 +117,13 @@ func connect(t testing.TB, port string, stack map[string]string, policies map[st
 	return e
 }
 
-func marshal(t testing.TB, r Resource) *structpb.Struct {
+func marshal(t testing.TB, r graphtest.Record) *structpb.Struct {
 	t.Helper()
-	out, err := plugin.MarshalProperties(resource.ToResourcePropertyMap(r.Props.raw.AsMap()), plugin.MarshalOptions{
-		KeepUnknowns: true, KeepSecrets: true, KeepResources: true, KeepOutputValues: true,
+	out, err := plugin.MarshalProperties(resource.ToResourcePropertyMap(r.Properties()), plugin.MarshalOptions{
+		KeepUnknowns:     true,
+		KeepSecrets:      true,
+		KeepResources:    true,
+		KeepOutputValues: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -121,24 +131,24 @@ func marshal(t testing.TB, r Resource) *structpb.Struct {
 	return out
 }
 
-// analyze shows every record to resource policies and then all of them to stack policies.
-func (e engine) analyze(records []record) []*pulumirpc.AnalyzeDiagnostic {
+// analyze shows every graphtest.Record to resource policies and then all of them to stack policies.
+func (e engine) analyze(records []graphtest.Record) []*pulumirpc.AnalyzeDiagnostic {
 	return e.analyzeBoth(records, records)
 }
 
 // analyzeBoth has inputs for resource policies and outputs for stack policies, of the same resources.
-func (e engine) analyzeBoth(records, outputs []record) (found []*pulumirpc.AnalyzeDiagnostic) {
+func (e engine) analyzeBoth(records, outputs []graphtest.Record) (found []*pulumirpc.AnalyzeDiagnostic) {
 	e.t.Helper()
 	ctx := context.Background()
 	var all []*pulumirpc.AnalyzerResource
 	for i, r := range records {
-		view := r.resource()
+		seen := r.View()
 		options := &pulumirpc.AnalyzerResourceOptions{Protect: r.Protect, IgnoreChanges: r.IgnoreChanges}
-		properties := marshal(e.t, view)
+		properties := marshal(e.t, r)
 		response, err := e.Analyze(ctx, &pulumirpc.AnalyzeRequest{
-			Type:       view.Type,
-			Name:       view.Name,
-			Urn:        view.URN,
+			Type:       seen.Type,
+			Name:       seen.Name,
+			Urn:        seen.URN,
 			Properties: properties,
 			Options:    options,
 		})
@@ -146,11 +156,11 @@ func (e engine) analyzeBoth(records, outputs []record) (found []*pulumirpc.Analy
 			e.t.Fatal(err)
 		}
 		found = append(found, response.Diagnostics...)
-		after := marshal(e.t, outputs[i].resource())
+		after := marshal(e.t, outputs[i])
 		all = append(all, &pulumirpc.AnalyzerResource{
-			Type:       view.Type,
-			Name:       view.Name,
-			Urn:        view.URN,
+			Type:       seen.Type,
+			Name:       seen.Name,
+			Urn:        seen.URN,
 			Properties: after,
 			Options:    options,
 		})
@@ -181,13 +191,13 @@ func TestServedPackTellsLevelsAndSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Name != packName || !strings.Contains(string(manifest), "version: "+info.Version+"\n") {
+	if info.Name != pack.Name || !strings.Contains(string(manifest), "version: "+info.Version+"\n") {
 		t.Errorf("pack %s %s does not match PulumiPolicy.yaml", info.Name, info.Version)
 	}
-	levels := map[string]pulumirpc.EnforcementLevel{unknownNote: pulumirpc.EnforcementLevel_ADVISORY}
-	for _, rule := range Rules {
+	levels := map[string]pulumirpc.EnforcementLevel{serve.UnknownNote: pulumirpc.EnforcementLevel_ADVISORY}
+	for _, rule := range pack.Rules {
 		levels[rule.Name] = pulumirpc.EnforcementLevel_ADVISORY
-		if rule.Level == Mandatory {
+		if rule.Level == rules.Mandatory {
 			levels[rule.Name] = pulumirpc.EnforcementLevel_MANDATORY
 		}
 	}
@@ -205,7 +215,7 @@ func TestServedPackTellsLevelsAndSettings(t *testing.T) {
 	if len(told) != len(levels) {
 		t.Errorf("%d policies told, %d in the table", len(told), len(levels))
 	}
-	for _, rule := range Rules {
+	for _, rule := range pack.Rules {
 		for _, s := range rule.Settings {
 			if got := defaults[rule.Name+"."+s.Name]; got == nil || fmt.Sprint(got) != fmt.Sprint(s.Default) {
 				t.Errorf("%s.%s has default %v in the schema, %v in the table", rule.Name, s.Name, got, s.Default)
@@ -214,144 +224,131 @@ func TestServedPackTellsLevelsAndSettings(t *testing.T) {
 	}
 }
 
+// served holds the pack, as somebody runs it, to what it must answer.
+var served = []struct {
+	about string
+	test  func(t *testing.T, port string)
+}{
+	{"finds nothing in the golden graph", findsNothing},
+	{"says what is wrong, where, and the remedy", saysWhatWhereAndRemedy},
+	{"unknown values are one advisory note", notesUnknownOnce},
+	{"what outputs do not say yet, a stack rule takes from inputs", takesFromInputs},
+	{"a stack rule takes its settings from the pack's config", takesSettings},
+	{"a disabled rule is silent", silentWhenDisabled},
+	{"what the environment declares is read from the stack's configuration", readsTheEnvironment},
+}
+
 func TestServedPack(t *testing.T) {
-	ports := map[string]func(*testing.T) string{
+	for name, port := range map[string]func(*testing.T) string{
 		"in process":   func(t *testing.T) string { return inProcessPort(t) },
 		"built binary": built,
-	}
-	for name, port := range ports {
+	} {
 		t.Run(name, func(t *testing.T) {
 			address := port(t)
-			t.Run("finds nothing in the golden graph", func(t *testing.T) {
-				for _, d := range connect(t, address, nil, nil).analyze(loadGraph(t)) {
-					t.Errorf("%s: %s", d.PolicyName, d.Message)
-				}
-			})
-			t.Run("says what is wrong, where, and the remedy", func(t *testing.T) {
-				records := loadGraph(t)
-				find(t, records, "gpu-l4-class").set(t, "al2023@latest", "spec", "amiSelectorTerms", 0, "alias")
-				found := connect(t, address, nil, nil).analyze(records)
-				if len(found) != 1 {
-					t.Fatalf("%d findings, want 1", len(found))
-				}
-				d := found[0]
-				if d.PolicyName != "nodes-image-pinned" || d.EnforcementLevel != pulumirpc.EnforcementLevel_MANDATORY ||
-					!strings.HasSuffix(d.Urn, "::gpu-l4-class") {
-					t.Errorf("found %s at level %s on %s", d.PolicyName, d.EnforcementLevel, d.Urn)
-				}
-				for _, part := range []string{"rolls the fleet", "spec.amiSelectorTerms[0].alias", `"al2023@latest"`,
-					"Remedy: "} {
-					if !strings.Contains(d.Message, part) {
-						t.Errorf("no %q in %s", part, d.Message)
-					}
-				}
-			})
-			t.Run("unknown values are one advisory note", func(t *testing.T) {
-				records := loadGraph(t)
-				find(t, records, "karpenter-role-role").set(t, unknown{}, "assumeRolePolicy")
-				find(t, records, "cluster-eks-eksCluster").set(t, unknown{}, "version")
-				found := connect(t, address, nil, nil).analyze(records)
-				if len(found) != 1 || found[0].PolicyName != unknownNote ||
-					found[0].EnforcementLevel != pulumirpc.EnforcementLevel_ADVISORY ||
-					!strings.HasSuffix(found[0].Urn, "::headroom-dev") ||
-					!strings.Contains(found[0].Message, "iam-trust-exact cannot be checked in preview: "+
-						"karpenter-role-role assumeRolePolicy") ||
-					!strings.Contains(found[0].Message, "cluster-version-supported cannot be checked in preview: "+
-						"cluster-eks-eksCluster version") {
-					t.Errorf("found %v", found)
-				}
-			})
-			t.Run("what outputs do not say yet, a stack rule takes from inputs", func(t *testing.T) {
-				records := loadGraph(t)
-				find(t, records, "gpu-ca-group").set(t, "serving", "taints", 1, "key")
-				outputs := loadGraph(t)
-				for _, name := range []string{"gpu-ca-group", "gpu-l4-pool"} {
-					find(t, outputs, name).Props = map[string]any{"spec": unknown{}}
-				}
-				var names []string
-				for _, d := range connect(t, address, nil, nil).analyzeBoth(records, outputs) {
-					names = append(names, d.PolicyName)
-				}
-				if len(names) == 0 || names[0] != "scalers-disjoint" {
-					t.Errorf("found %v", names)
-				}
-			})
-			t.Run("a stack rule takes its settings from the pack's config", func(t *testing.T) {
-				settings, err := structpb.NewStruct(map[string]any{"maxGpus": 14})
-				if err != nil {
-					t.Fatal(err)
-				}
-				found := connect(t, address, nil, map[string]*pulumirpc.PolicyConfig{
-					"gpu-budget": {EnforcementLevel: pulumirpc.EnforcementLevel_MANDATORY, Properties: settings},
-				}).analyze(loadGraph(t))
-				if len(found) != 1 || found[0].PolicyName != "gpu-budget" ||
-					!strings.Contains(found[0].Message, "budget is 14") {
-					t.Errorf("found %v", found)
-				}
-			})
-			t.Run("a disabled rule is silent", func(t *testing.T) {
-				records := loadGraph(t)
-				find(t, records, "cluster-eks-eksCluster").Protect = false
-				found := connect(t, address, nil, map[string]*pulumirpc.PolicyConfig{
-					"cluster-protected": {EnforcementLevel: pulumirpc.EnforcementLevel_DISABLED},
-				}).analyze(records)
-				if len(found) != 0 {
-					t.Errorf("found %v", found)
-				}
-			})
-			t.Run("what the environment declares is read from the stack's configuration", func(t *testing.T) {
-				records := loadGraph(t)
-				find(t, records, "gpu-ca-group").set(t, "serving", "taints", 1, "key")
-				stack := map[string]string{"aws:region": "us-west-2",
-					"headroom:environment": `{"podsSelectPool": true}`}
-				if found := connect(t, address, stack, nil).analyze(records); len(found) != 0 {
-					t.Errorf("found %v", found)
-				}
-			})
+			for _, s := range served {
+				t.Run(s.about, func(t *testing.T) { s.test(t, address) })
+			}
 		})
 	}
 }
 
-func TestSecretsOfTheEnvironmentAreNotInAnError(t *testing.T) {
-	if _, err := readEnvironment("", `{"podsSelectPool": "s3cret"}`); err == nil ||
-		strings.Contains(err.Error(), "s3cret") {
-		t.Errorf("error %v", err)
+func findsNothing(t *testing.T, port string) {
+	for _, d := range connect(t, port, nil, nil).analyze(graphtest.Golden(t)) {
+		t.Errorf("%s: %s", d.PolicyName, d.Message)
 	}
 }
 
-func TestARuleThatPanicsIsAViolationWithoutItsText(t *testing.T) {
-	for _, rule := range []Rule{
-		{Name: "x", Types: []string{typeQueue}, Resource: func(*Check, Resource) { panic("s3cret") }},
-		{Name: "x", Types: []string{typeQueue}, Stack: func(*Check, Graph) { panic("s3cret") }},
-	} {
-		r := newResource(typeQueue, "q", "urn:q", props(nil))
-		one := &r
-		if rule.Stack != nil {
-			one = nil
-		}
-		found := rule.run(Check{}, one, Graph{})
-		if len(found) != 1 || found[0].Unknown || strings.Contains(found[0].Text, "s3cret") {
-			t.Errorf("found %v", found)
+func saysWhatWhereAndRemedy(t *testing.T, port string) {
+	records := graphtest.Golden(t)
+	graphtest.Find(t, records, "gpu-l4-class").Set(t, "al2023@latest", "spec", "amiSelectorTerms", 0, "alias")
+	found := connect(t, port, nil, nil).analyze(records)
+	if len(found) != 1 {
+		t.Fatalf("%d findings, want 1", len(found))
+	}
+	d := found[0]
+	if d.PolicyName != "nodes-image-pinned" || d.EnforcementLevel != pulumirpc.EnforcementLevel_MANDATORY ||
+		!strings.HasSuffix(d.Urn, "::gpu-l4-class") {
+		t.Errorf("found %s at level %s on %s", d.PolicyName, d.EnforcementLevel, d.Urn)
+	}
+	for _, part := range []string{"rolls the fleet", "spec.amiSelectorTerms[0].alias", `"al2023@latest"`,
+		"Remedy: "} {
+		if !strings.Contains(d.Message, part) {
+			t.Errorf("no %q in %s", part, d.Message)
 		}
 	}
 }
 
-func TestPackNamesAreAccepted(t *testing.T) {
-	p, err := newPack(testEnv, Rules, time.Now)
+func notesUnknownOnce(t *testing.T, port string) {
+	records := graphtest.Golden(t)
+	graphtest.Find(t, records, "karpenter-role-role").Set(t, graphtest.Unknown{}, "assumeRolePolicy")
+	graphtest.Find(t, records, "cluster-eks-eksCluster").Set(t, graphtest.Unknown{}, "version")
+	found := connect(t, port, nil, nil).analyze(records)
+	if len(found) != 1 || found[0].PolicyName != serve.UnknownNote ||
+		found[0].EnforcementLevel != pulumirpc.EnforcementLevel_ADVISORY ||
+		!strings.HasSuffix(found[0].Urn, "::headroom-dev") ||
+		!strings.Contains(found[0].Message, "iam-trust-exact cannot be checked in preview: "+
+			"karpenter-role-role assumeRolePolicy") ||
+		!strings.Contains(found[0].Message, "cluster-version-supported cannot be checked in preview: "+
+			"cluster-eks-eksCluster version") {
+		t.Errorf("found %v", found)
+	}
+}
+
+func takesFromInputs(t *testing.T, port string) {
+	records := graphtest.Golden(t)
+	graphtest.Find(t, records, "gpu-ca-group").Set(t, "serving", "taints", 1, "key")
+	outputs := graphtest.Golden(t)
+	for _, name := range []string{"gpu-ca-group", "gpu-l4-pool"} {
+		graphtest.Find(t, outputs, name).Props = map[string]any{"spec": graphtest.Unknown{}}
+	}
+	var names []string
+	for _, d := range connect(t, port, nil, nil).analyzeBoth(records, outputs) {
+		names = append(names, d.PolicyName)
+	}
+	if len(names) == 0 || names[0] != "scalers-disjoint" {
+		t.Errorf("found %v", names)
+	}
+}
+
+func takesSettings(t *testing.T, port string) {
+	settings, err := structpb.NewStruct(map[string]any{"maxGpus": 14})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, policy := range p.Policies() {
-		if policy.EnforcementLevel() == policyx.EnforcementLevelDisabled {
-			t.Errorf("%s ships disabled", policy.Name())
-		}
+	found := connect(t, port, nil, map[string]*pulumirpc.PolicyConfig{
+		"gpu-budget": {EnforcementLevel: pulumirpc.EnforcementLevel_MANDATORY, Properties: settings},
+	}).analyze(graphtest.Golden(t))
+	if len(found) != 1 || found[0].PolicyName != "gpu-budget" ||
+		!strings.Contains(found[0].Message, "budget is 14") {
+		t.Errorf("found %v", found)
+	}
+}
+
+func silentWhenDisabled(t *testing.T, port string) {
+	records := graphtest.Golden(t)
+	graphtest.Find(t, records, "cluster-eks-eksCluster").Protect = false
+	found := connect(t, port, nil, map[string]*pulumirpc.PolicyConfig{
+		"cluster-protected": {EnforcementLevel: pulumirpc.EnforcementLevel_DISABLED},
+	}).analyze(records)
+	if len(found) != 0 {
+		t.Errorf("found %v", found)
+	}
+}
+
+func readsTheEnvironment(t *testing.T, port string) {
+	records := graphtest.Golden(t)
+	graphtest.Find(t, records, "gpu-ca-group").Set(t, "serving", "taints", 1, "key")
+	stack := map[string]string{"aws:region": "us-west-2",
+		"headroom:environment": `{"podsSelectPool": true}`}
+	if found := connect(t, port, stack, nil).analyze(records); len(found) != 0 {
+		t.Errorf("found %v", found)
 	}
 }
 
 // What the pack adds to a preview: every resource of the golden graph shown once, then all of them together, over gRPC.
 func BenchmarkPreview(b *testing.B) {
 	e := connect(b, inProcessPort(b), nil, nil)
-	records := loadGraph(b)
+	records := graphtest.Golden(b)
 	for b.Loop() {
 		e.analyze(records)
 	}

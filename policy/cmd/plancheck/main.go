@@ -5,7 +5,7 @@
 //
 //	plancheck preview.json                  lists what is refused, exit status 1 if anything is
 //	plancheck -allow <urn> preview.json     lets one resource pass, for a change that is meant
-//	plancheck -summary preview.json         writes a comment for a pull request: changes, policy findings, capacity before and after
+//	plancheck -summary preview.json         writes a comment for a pull request: changes, policy findings, capacity
 //	plancheck -update up.json preview.json  also holds the update's resources to the preview's
 package main
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,7 +121,7 @@ func Refusals(plan Plan, allowed []string) (refused []string) {
 		replaced := s.Op == "replace" || s.Op == "create-replacement" || s.Op == "delete-replaced"
 		switch {
 		case kept && replaced:
-			refuse(s, "would be replaced because of %s: %s", cmpOr(strings.Join(s.Keys, ", "), "an unnamed change"),
+			refuse(s, "would be replaced because of %s: %s", cmp.Or(strings.Join(s.Keys, ", "), "an unnamed change"),
 				why)
 		case s.Op == "delete" && s.Type == "aws:eks/cluster:Cluster":
 			refuse(s, "would be deleted: %s", why)
@@ -132,14 +133,7 @@ func Refusals(plan Plan, allowed []string) (refused []string) {
 	return refused
 }
 
-func cmpOr(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
-}
-
-// movesDesiredSize tells whether an update touches the desired size of a group with room to scale. Providers may only
+// movesDesiredSize holds for an update that touches the desired size of a group with room to scale. Providers may only
 // name scalingConfig as changed; then the inputs decide.
 func movesDesiredSize(s Step) bool {
 	low, high, now := size(s.New, "minSize"), size(s.New, "maxSize"), size(s.New, "desiredSize")

@@ -94,7 +94,9 @@ func stackOutputs(old, after string) string {
 
 func document(maximum int, boundBy string) string {
 	return fmt.Sprintf(
-		`{"outputs":{"capacity":{"schemaVersion":1,"pools":[{"name":"gpu-l4","nodes":{"realized":1,"maximum":%d,"firm":1},"boundBy":%q}]}}}`, maximum, boundBy)
+		`{"outputs":{"capacity":{"schemaVersion":1,"pools":[`+
+			`{"name":"gpu-l4","nodes":{"realized":1,"maximum":%d,"firm":1},"boundBy":%q}]}}}`,
+		maximum, boundBy)
 }
 
 func TestSummaryComparesCapacity(t *testing.T) {
@@ -116,8 +118,8 @@ func TestSummaryComparesCapacity(t *testing.T) {
 }
 
 func TestSummaryListsFindingsOnOneLineEach(t *testing.T) {
-	plan := logOf(t,
-		`{"policyEvent":{"policyName":"nodes-imds-v2","enforcementLevel":"mandatory","resourceUrn":"urn:pulumi:dev::h::t::name","message":"a\nb `+"`c`"+` <img>"}}`)
+	plan := logOf(t, `{"policyEvent":{"policyName":"nodes-imds-v2","enforcementLevel":"mandatory",`+
+		`"resourceUrn":"urn:pulumi:dev::h::t::name","message":"a\nb `+"`c`"+` <img>"}}`)
 	if got, want := Summary(plan, []string{"x|y"}),
 		"- mandatory `nodes-imds-v2` on `name`: a b 'c' &lt;img>\n"; !strings.Contains(got, want) ||
 		!strings.Contains(got, `- x\|y`) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -23,7 +24,7 @@ func Summary(plan Plan, refused []string) string {
 			changes = append(changes, fmt.Sprintf("%d %s", ops[op], op))
 		}
 	}
-	fmt.Fprintf(&b, "**Changes:** %s\n", cmpOr(strings.Join(changes, ", "), "none"))
+	fmt.Fprintf(&b, "**Changes:** %s\n", cmp.Or(strings.Join(changes, ", "), "none"))
 	for _, message := range plan.Errors {
 		fmt.Fprintf(&b, "\n**Error:** %s\n", line(message))
 	}

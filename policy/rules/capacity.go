@@ -1,37 +1,54 @@
-package main
+package rules
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/headroom-eks/headroom/policy/view"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
 // Capacity rules hold the stack's output `capacity` to the stack's own resources.
 var capacityRules = []Rule{
 	{
-		Name: "capacity-within-ceilings", Area: "capacity", Level: Mandatory, Stack: capacityWithinCeilings,
+		Name:   "capacity-within-ceilings",
+		Area:   "capacity",
+		Level:  Mandatory,
+		Stack:  capacityWithinCeilings,
 		Why:    "A pool advertises nodes that cannot appear: the second pod of a gang would wait for ever.",
 		Remedy: "advertise the smallest ceiling, and nothing above it",
-		Types:  []string{typeStack}, Faults: []string{"BR-19", "BR-20", "BR-21"},
+		Types:  []string{view.TypeStack},
+		Faults: []string{"BR-19", "BR-20", "BR-21"},
 	},
 	{
-		Name: "capacity-within-pool", Area: "capacity", Level: Mandatory, Stack: capacityWithinPool,
+		Name:   "capacity-within-pool",
+		Area:   "capacity",
+		Level:  Mandatory,
+		Stack:  capacityWithinPool,
 		Why:    "A pool advertises more nodes than its own node group or NodePool allows.",
 		Remedy: "raise the pool's maximum, or advertise less",
-		Types:  []string{typeStack, typeNodeGroup, typeNodePool}, Faults: []string{"BR-20", "BR-22", "BR-23"},
+		Types:  []string{view.TypeStack, view.TypeNodeGroup, view.TypeNodePool},
+		Faults: []string{"BR-20", "BR-22", "BR-23"},
 	},
 	{
-		Name: "capacity-has-scaler", Area: "capacity", Level: Mandatory, Stack: capacityHasScaler,
+		Name:   "capacity-has-scaler",
+		Area:   "capacity",
+		Level:  Mandatory,
+		Stack:  capacityHasScaler,
 		Why:    "A pool advertises more nodes than it has, and nothing in this stack would add them.",
 		Remedy: "install the pool's scaler, or make the pool fixed and advertise what is realized",
-		Types:  []string{typeStack, typeCluster, typeChart}, Faults: []string{"BR-20"},
+		Types:  []string{view.TypeStack, view.TypeCluster, view.TypeChart},
+		Faults: []string{"BR-20"},
 	},
 	{
-		Name: "gpu-budget", Area: "capacity", Level: Mandatory, Stack: gpuBudget,
+		Name:   "gpu-budget",
+		Area:   "capacity",
+		Level:  Mandatory,
+		Stack:  gpuBudget,
 		Why:    "All pools at their maximum would run more GPUs than this environment may pay for.",
 		Remedy: "lower a pool's maximum, or raise maxGpus in the environment's policy config",
-		Types:  []string{typeNodeGroup, typeNodePool},
+		Types:  []string{view.TypeNodeGroup, view.TypeNodePool},
 		Settings: []Setting{
 			{Name: "maxGpus", Doc: "GPUs of all pools at their maximum", Default: 64},
 		},
@@ -39,27 +56,28 @@ var capacityRules = []Rule{
 }
 
 // advertisedPools of the output; the others make no promise in nodes.
-func advertisedPools(c *Check, g Graph) (out []Value) {
+func advertisedPools(c *Check, g view.Graph) (out []view.Value) {
 	at := g.Output("capacity").Key("pools")
 	pools, state := at.Elements()
 	c.Known(at, state)
 	for _, p := range pools {
-		if advertised, state := p.Key("advertised").Bool(); state == Absent || c.Known(p.Key("advertised"), state) &&
-			advertised {
+		if advertised, state := p.Key("advertised").Bool(); state == view.Absent ||
+			c.Known(p.Key("advertised"), state) &&
+				advertised {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-func capacityWithinCeilings(c *Check, g Graph) {
-	if at := g.Output("capacity"); at.State() == Absent && len(g.Pools()) > 0 {
+func capacityWithinCeilings(c *Check, g view.Graph) {
+	if at := g.Output("capacity"); at.State() == view.Absent && len(g.Pools()) > 0 {
 		c.Violation(at, "the stack has pools and no output of this name")
 	}
 	for _, p := range advertisedPools(c, g) {
 		at := p.Key("nodes", "maximum")
 		maximum, state := at.Int()
-		if state == Absent {
+		if state == view.Absent {
 			c.Violation(at, "every pool says how many nodes it can reach")
 			continue
 		}
@@ -94,17 +112,17 @@ func capacityWithinCeilings(c *Check, g Graph) {
 }
 
 // poolsNamed gives the pools with this value of the label headroom/pool: several when a pool is spread over zones.
-func poolsNamed(pools []Pool, name string) []Pool {
-	var out []Pool
+func poolsNamed(pools []view.Pool, name string) []view.Pool {
+	var out []view.Pool
 	for _, p := range pools {
-		if label, state := p.Label.Text(); state == Known && label == name {
+		if label, state := p.Label.Text(); state == view.Known && label == name {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-func capacityWithinPool(c *Check, g Graph) {
+func capacityWithinPool(c *Check, g view.Graph) {
 	pools := g.Pools()
 	for _, a := range advertisedPools(c, g) {
 		name, s1 := a.Key("name").Text()
@@ -128,7 +146,7 @@ func capacityWithinPool(c *Check, g Graph) {
 	}
 }
 
-func capacityHasScaler(c *Check, g Graph) {
+func capacityHasScaler(c *Check, g view.Graph) {
 	pools := g.Pools()
 	for _, a := range advertisedPools(c, g) {
 		at := a.Key("nodes", "maximum")
@@ -145,37 +163,14 @@ func capacityHasScaler(c *Check, g Graph) {
 			c.Violation(at, "%s nodes are realized, the scaler is %s, and %s", a.Key("nodes", "realized").Show(),
 				a.Key("scaler").Show(), missing)
 		} else if len(poolsNamed(pools, name)) == 0 {
-			c.Violation(at, "no node group or NodePool of this stack has the label %s with the value %s", poolLabel,
+			c.Violation(at, "no node group or NodePool of this stack has the label %s with the value %s",
+				pool.PoolLabel,
 				a.Key("name").Show())
 		}
 	}
 }
 
-// missingScaler says what a scaler lacks in this stack, empty when it is there or cannot be told.
-func missingScaler(c *Check, g Graph, scaler string) string {
-	switch scaler {
-	case "karpenter", "cluster-autoscaler":
-		if _, found := g.Controller(scaler); !found {
-			return fmt.Sprintf("no chart, Deployment or component of %s is in this stack", scaler)
-		}
-	case "auto-mode":
-		for _, cluster := range g.OfType(typeCluster) {
-			at := cluster.Props.Key("computeConfig", "enabled")
-			if on, state := at.Bool(); state == Unknown {
-				c.Unknown(at)
-				return ""
-			} else if on {
-				return ""
-			}
-		}
-		return "no cluster of this stack has Auto Mode on"
-	default:
-		return "nothing moves its node count"
-	}
-	return ""
-}
-
-func gpuBudget(c *Check, g Graph) {
+func gpuBudget(c *Check, g view.Graph) {
 	total, parts := 0, []string{}
 	for _, p := range g.Pools() {
 		if len(p.Hardware) == 0 && p.Unread {
@@ -191,7 +186,7 @@ func gpuBudget(c *Check, g Graph) {
 			most = max(most, h.GPUs)
 		}
 		// without a bound or an exact type other rules refuse the pool; here nothing can be added up
-		if state == Absent || most == 0 {
+		if state == view.Absent || most == 0 {
 			c.Unknown(p.TypesV)
 			continue
 		}
@@ -202,7 +197,7 @@ func gpuBudget(c *Check, g Graph) {
 		parts = append(parts, fmt.Sprintf("pool %s %d", p.Label.Show(), nodes*most))
 	}
 	if budget := c.Int("maxGpus"); total > budget {
-		all := Value{raw: property.New(float64(total)), urn: stackURN(g), path: "GPUs of all pools at maximum"}
+		all := view.NewValue(g.StackURN(), "GPUs of all pools at maximum", property.New(float64(total)))
 		c.Violation(all, "the environment's budget is %d (%s)", budget, strings.Join(parts, ", "))
 	}
 }

@@ -1,14 +1,15 @@
-package main
+package rules
 
 import (
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/headroom-eks/headroom/policy/view"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
-var clusterOnly = []string{typeCluster}
+var clusterOnly = []string{view.TypeCluster}
 
 // Cluster rules look at the control plane.
 var clusterRules = []Rule{
@@ -31,9 +32,13 @@ var clusterRules = []Rule{
 		Remedy:   "set encryptionConfig with resources [\"secrets\"] and a KMS key",
 	},
 	{
-		Name: "cluster-logs-on", Area: "cluster", Level: Mandatory, Types: clusterOnly, Resource: clusterLogsOn,
-		Why:    "After an incident nobody could tell who asked the Kubernetes API for what.",
-		Remedy: "add the missing types to enabledClusterLogTypes",
+		Name:     "cluster-logs-on",
+		Area:     "cluster",
+		Level:    Mandatory,
+		Types:    clusterOnly,
+		Resource: clusterLogsOn,
+		Why:      "After an incident nobody could tell who asked the Kubernetes API for what.",
+		Remedy:   "add the missing types to enabledClusterLogTypes",
 		Settings: []Setting{
 			{Name: "logTypes", Doc: "log types that must be on", Default: []string{"audit", "authenticator"}},
 		},
@@ -49,26 +54,30 @@ var clusterRules = []Rule{
 		Faults:   []string{"BR-08"},
 	},
 	{
-		Name: "cluster-protected", Area: "cluster", Level: Advisory, Types: clusterOnly, Resource: clusterProtected,
-		Why:    "A change that forces replacement would delete the cluster and everything in it.",
-		Remedy: "set protect: true in headroom:environment",
-		Faults: []string{"BR-83", "BR-89"},
+		Name:     "cluster-protected",
+		Area:     "cluster",
+		Level:    Advisory,
+		Types:    clusterOnly,
+		Resource: clusterProtected,
+		Why:      "A change that forces replacement would delete the cluster and everything in it.",
+		Remedy:   "set protect: true in headroom:environment",
+		Faults:   []string{"BR-83", "BR-89"},
 	},
 }
 
-func clusterEndpointClosed(c *Check, r Resource) {
+func clusterEndpointClosed(c *Check, r view.Resource) {
 	vpc := r.Props.Key("vpcConfig")
 	public, state := vpc.Key("endpointPublicAccess").Bool()
-	if state == Unknown {
+	if state == view.Unknown {
 		c.Unknown(vpc.Key("endpointPublicAccess"))
 		return
 	}
-	if state == Known && !public { // EKS opens the endpoint unless told otherwise
+	if state == view.Known && !public { // EKS opens the endpoint unless told otherwise
 		return
 	}
 	cidrs, state := vpc.Key("publicAccessCidrs").Texts()
 	switch {
-	case state == Unknown:
+	case state == view.Unknown:
 		c.Unknown(vpc.Key("publicAccessCidrs"))
 	case len(cidrs) == 0:
 		c.Violation(vpc.Key("publicAccessCidrs"), "the public endpoint is on (also the default) and open to 0.0.0.0/0")
@@ -77,19 +86,20 @@ func clusterEndpointClosed(c *Check, r Resource) {
 	}
 }
 
-func clusterSecretsEncrypted(c *Check, r Resource) {
+func clusterSecretsEncrypted(c *Check, r view.Resource) {
 	config := r.Props.Key("encryptionConfig")
-	c.Expect(config.Key("resources"), "secrets are not among what is encrypted", func(v Value) bool {
+	c.Expect(config.Key("resources"), "secrets are not among what is encrypted", func(v view.Value) bool {
 		texts, _ := v.Texts()
 		return slices.Contains(texts, "secrets")
 	})
-	c.Expect(config.Key("provider", "keyArn"), "no key", func(v Value) bool { text, _ := v.Text(); return text != "" })
+	c.Expect(config.Key("provider", "keyArn"), "no key",
+		func(v view.Value) bool { text, _ := v.Text(); return text != "" })
 }
 
-func clusterLogsOn(c *Check, r Resource) {
+func clusterLogsOn(c *Check, r view.Resource) {
 	at := r.Props.Key("enabledClusterLogTypes")
 	on, state := at.Texts()
-	if state == Unknown {
+	if state == view.Unknown {
 		c.Unknown(at)
 		return
 	}
@@ -114,14 +124,14 @@ func minor(version string) (int, bool) {
 	return n, found && ok
 }
 
-func clusterVersionSupported(c *Check, r Resource) {
+func clusterVersionSupported(c *Check, r view.Resource) {
 	at := r.Props.Key("version")
 	version, state := at.Text()
-	if state == Unknown {
+	if state == view.Unknown {
 		c.Unknown(at)
 		return
 	}
-	if state == Absent {
+	if state == view.Absent {
 		c.Violation(at, "no version is pinned")
 		return
 	}
@@ -136,12 +146,9 @@ func clusterVersionSupported(c *Check, r Resource) {
 	}
 }
 
-func clusterProtected(c *Check, r Resource) {
+func clusterProtected(c *Check, r view.Resource) {
 	if !r.Protect {
-		c.Violation(Value{
-			raw:  property.New(false),
-			urn:  r.URN,
-			path: "options.protect",
-		}, "the cluster could be replaced or deleted by an update")
+		c.Violation(view.NewValue(r.URN, "options.protect", property.New(false)), "the cluster could be replaced or "+
+			"deleted by an update")
 	}
 }

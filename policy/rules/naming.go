@@ -1,38 +1,51 @@
-package main
+package rules
 
 import (
 	"regexp"
 	"strings"
 
+	"github.com/headroom-eks/headroom/policy/view"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
 // Naming rules look at names, tags, and at whether the pack was asked at all.
 var namingRules = []Rule{
 	{
-		Name: "tags-present", Area: "naming", Level: Mandatory, Types: taggable, Resource: tagsPresent,
-		Why:    "Nobody can tell who owns a resource, or what it costs.",
-		Remedy: "set tags in headroom:environment",
+		Name:     "tags-present",
+		Area:     "naming",
+		Level:    Mandatory,
+		Types:    taggable,
+		Resource: tagsPresent,
+		Why:      "Nobody can tell who owns a resource, or what it costs.",
+		Remedy:   "set tags in headroom:environment",
 		Settings: []Setting{
 			{Name: "keys", Doc: "tags that everything carries", Default: []string{"environment"}},
 		},
 	},
 	{
-		Name: "names-distinct", Area: "naming", Level: Mandatory, Stack: namesDistinct,
+		Name:   "names-distinct",
+		Area:   "naming",
+		Level:  Mandatory,
+		Stack:  namesDistinct,
 		Why:    "A second cluster in the same account and region fails on a name that is taken.",
 		Remedy: "leave the name to Pulumi, or put the cluster's name into it",
-		Types:  named, Faults: []string{"BR-31", "BR-32", "BR-88"},
+		Types:  named,
+		Faults: []string{"BR-31", "BR-32", "BR-88"},
 	},
 	{
-		Name: "pack-sees-types", Area: "naming", Level: Mandatory, Stack: packSeesTypes,
+		Name:   "pack-sees-types",
+		Area:   "naming",
+		Level:  Mandatory,
+		Stack:  packSeesTypes,
 		Why:    "A rule whose resource type never appears passes in silence.",
 		Remedy: "correct the type token in the pack, or the list in the environment's policy config",
-		Types:  []string{typeStack}, Faults: []string{"BR-95"},
+		Types:  []string{view.TypeStack},
+		Faults: []string{"BR-95"},
 		Settings: []Setting{
 			{
 				Name:    "types",
 				Doc:     "resource types of which the pack must have seen at least one",
-				Default: []string{typeCluster},
+				Default: []string{view.TypeCluster},
 			},
 		},
 	},
@@ -40,8 +53,9 @@ var namingRules = []Rule{
 
 // taggable types of the graph. Node classes and launch templates also mark instances: pool-instances-marked.
 var taggable = []string{
-	typeCluster, typeNodeGroup, typeAddon, typeLaunchTemplate, typeRole, typePolicy, typeProfile, typeQueue,
-	typeEventRule, typeLogGroup, typeKey,
+	view.TypeCluster, view.TypeNodeGroup, view.TypeAddon, view.TypeLaunchTemplate, view.TypeRole, view.TypePolicy,
+	view.TypeProfile, view.TypeQueue,
+	view.TypeEventRule, view.TypeLogGroup, view.TypeKey,
 	"aws:iam/openIdConnectProvider:OpenIdConnectProvider", "aws:ec2/vpc:Vpc", "aws:ec2/subnet:Subnet",
 	"aws:ec2/internetGateway:InternetGateway",
 	"aws:ec2/natGateway:NatGateway", "aws:ec2/eip:Eip", "aws:ec2/routeTable:RouteTable",
@@ -49,23 +63,24 @@ var taggable = []string{
 }
 
 // named types live in one namespace of the account, or of the account and region.
-var named = []string{typeRole, typePolicy, typeProfile, typeQueue, typeEventRule, typeLogGroup, typeAlias,
-	typeLaunchTemplate}
+var named = []string{view.TypeRole, view.TypePolicy, view.TypeProfile, view.TypeQueue, view.TypeEventRule,
+	view.TypeLogGroup, view.TypeAlias,
+	view.TypeLaunchTemplate}
 
 // autoNamed is what Pulumi appends to a logical name, or AWS to a prefix.
 var autoNamed = regexp.MustCompile(`[-.]?([0-9a-f]{7}|[0-9]{26})$`)
 
-func tagsPresent(c *Check, r Resource) {
+func tagsPresent(c *Check, r view.Resource) {
 	tags := r.Props.Key("tags")
 	for _, key := range c.Strings("keys") {
 		c.Expect(tags.Key(key), "the tag is missing",
-			func(v Value) bool { text, s := v.Text(); return s == Known && text != "" })
+			func(v view.Value) bool { text, s := v.Text(); return s == view.Known && text != "" })
 	}
 }
 
-func namesDistinct(c *Check, g Graph) {
+func namesDistinct(c *Check, g view.Graph) {
 	cluster := ""
-	for _, r := range g.OfType(typeCluster) {
+	for _, r := range g.OfType(view.TypeCluster) {
 		name, state := r.Props.Key("name").Text()
 		if !c.Known(r.Props.Key("name"), state) {
 			return
@@ -93,18 +108,11 @@ func namesDistinct(c *Check, g Graph) {
 	}
 }
 
-func packSeesTypes(c *Check, g Graph) {
+func packSeesTypes(c *Check, g view.Graph) {
 	for _, typ := range c.Strings("types") {
 		if c.Seen[typ] == 0 {
-			seen := Value{raw: property.New(0.0), urn: stackURN(g), path: "resources of type " + typ}
+			seen := view.NewValue(g.StackURN(), "resources of type "+typ, property.New(0.0))
 			c.Violation(seen, "the pack was shown none")
 		}
 	}
-}
-
-func stackURN(g Graph) string {
-	for _, r := range g.OfType(typeStack) {
-		return r.URN
-	}
-	return ""
 }

@@ -1,4 +1,4 @@
-package main
+package rules
 
 import (
 	"maps"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headroom-eks/headroom/policy/graphtest"
 	"pgregory.net/rapid"
 )
 
@@ -24,7 +25,7 @@ var words = []string{
 // anything is a property value of any shape, secrets and unknowns included.
 func anything(depth int) *rapid.Generator[any] {
 	leaf := rapid.OneOf(
-		rapid.Just[any](nil), rapid.Just[any](unknown{}),
+		rapid.Just[any](nil), rapid.Just[any](graphtest.Unknown{}),
 		rapid.Map(rapid.Bool(), func(b bool) any { return b }),
 		rapid.Map(rapid.Float64(), func(f float64) any { return f }),
 		rapid.Map(rapid.IntRange(-3, 5), func(n int) any { return n }),
@@ -36,7 +37,7 @@ func anything(depth int) *rapid.Generator[any] {
 	}
 	inner := rapid.Deferred(func() *rapid.Generator[any] { return anything(depth - 1) })
 	return rapid.OneOf(leaf,
-		rapid.Map(inner, func(v any) any { return secret{v} }),
+		rapid.Map(inner, func(v any) any { return graphtest.Secret{Value: v} }),
 		rapid.Map(rapid.SliceOfN(inner, 0, 3), func(list []any) any { return list }),
 		rapid.Map(rapid.MapOfN(rapid.SampledFrom(words), inner, 0, 4), func(m map[string]any) any { return m }),
 	)
@@ -74,7 +75,7 @@ func failures(found map[string][]Finding) (failed []string) {
 func TestNoInputPanicsARule(t *testing.T) {
 	t.Run("the golden graph with anything anywhere", func(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
-			records := loadGraph(t)
+			records := graphtest.Golden(t)
 			for range rapid.IntRange(1, 6).Draw(rt, "places") {
 				r := records[rapid.IntRange(0, len(records)-1).Draw(rt, "resource")]
 				var paths [][]any
@@ -83,7 +84,7 @@ func TestNoInputPanicsARule(t *testing.T) {
 					continue
 				}
 				path := paths[rapid.IntRange(0, len(paths)-1).Draw(rt, "path")]
-				r.set(t, anything(3).Draw(rt, "value"), path...)
+				r.Set(t, anything(3).Draw(rt, "value"), path...)
 			}
 			if failed := failures(evaluate(records, testEnv, nil)); failed != nil {
 				rt.Fatal(failed)
@@ -92,13 +93,13 @@ func TestNoInputPanicsARule(t *testing.T) {
 	})
 	t.Run("resources of every type made of anything", func(t *testing.T) {
 		var types []string
-		for _, rule := range Rules {
+		for _, rule := range All {
 			types = append(types, rule.Types...)
 		}
 		rapid.Check(t, func(rt *rapid.T) {
-			var records []record
+			var records []graphtest.Record
 			for _, typ := range types {
-				records = append(records, record{
+				records = append(records, graphtest.Record{
 					Type:  typ,
 					Name:  "x",
 					Props: rapid.MapOfN(rapid.SampledFrom(words), anything(3), 0, 5).Draw(rt, typ),

@@ -1,4 +1,10 @@
-package main
+// Package view is what rules look at: the resources of a stack, read by type token and property name, and the graph of
+// all of them.
+//
+// It owns how a property is read: absent, unknown or known, with its place, and never a secret shown. It owns how a
+// managed node group and a NodePool are read alike, and what the name of an instance type says. It does not own any
+// judgement of what it reads (package rules), and imports no provider SDK. Every function is pure; none panics.
+package view
 
 import (
 	"encoding/json"
@@ -40,9 +46,20 @@ type Value struct {
 	secret bool
 }
 
-// newResource views a property map.
-func newResource(typ, name, urn string, props property.Map) Resource {
+// NewResource views a property map.
+func NewResource(typ, name, urn string, props property.Map) Resource {
 	return Resource{Type: typ, Name: name, URN: urn, Props: Value{raw: property.New(props), urn: urn}}
+}
+
+// NewValue is a value at a place of a resource, or one that a rule has worked out from several.
+func NewValue(urn, path string, raw property.Value) Value {
+	return Value{raw: raw, urn: urn, path: path}
+}
+
+// At is the same value under another path, for a message that must not hold the value's own.
+func (v Value) At(path string) Value {
+	v.path = path
+	return v
 }
 
 // State of the value as a whole; a known list may hold unknown elements.
@@ -291,6 +308,9 @@ func (v Value) ShowKey(key string) string {
 	}
 	return strconv.Quote(key)
 }
+
+// URN of the resource that the value belongs to.
+func (v Value) URN() string { return v.urn }
 
 // Path of the property, for a message.
 func (v Value) Path() string {

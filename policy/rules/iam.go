@@ -1,11 +1,14 @@
-package main
+package rules
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/headroom-eks/headroom/policy/view"
+	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
-var identityPolicies = []string{typePolicy, typeRolePolicy, typeRole}
+var identityPolicies = []string{view.TypePolicy, view.TypeRolePolicy, view.TypeRole}
 
 // IAM rules read the documents, statement by statement.
 var iamRules = []Rule{
@@ -13,7 +16,7 @@ var iamRules = []Rule{
 		Name:     "iam-trust-exact",
 		Area:     "iam",
 		Level:    Mandatory,
-		Types:    []string{typeRole},
+		Types:    []string{view.TypeRole},
 		Resource: iamTrustExact,
 		Why:      "Another service account, or none, could assume a controller's role.",
 		Remedy: "one issuer a statement, with StringEquals on <issuer host and path>:sub (a full " +
@@ -21,9 +24,13 @@ var iamRules = []Rule{
 		Faults: []string{"BR-35", "BR-36", "BR-37"},
 	},
 	{
-		Name: "iam-actions-named", Area: "iam", Level: Mandatory, Types: identityPolicies, Resource: iamActionsNamed,
-		Why:    "A wildcard grants what its service adds next year.",
-		Remedy: "name each action; only reads may end in a star (Describe*, Get*, List*)",
+		Name:     "iam-actions-named",
+		Area:     "iam",
+		Level:    Mandatory,
+		Types:    identityPolicies,
+		Resource: iamActionsNamed,
+		Why:      "A wildcard grants what its service adds next year.",
+		Remedy:   "name each action; only reads may end in a star (Describe*, Get*, List*)",
 	},
 	{
 		Name:     "iam-pass-role-scoped",
@@ -50,7 +57,7 @@ var iamRules = []Rule{
 		Name:     "partition-matches-region",
 		Area:     "iam",
 		Level:    Mandatory,
-		Types:    []string{"aws:", typeEC2NodeClass},
+		Types:    []string{"aws:", view.TypeEC2NodeClass},
 		Resource: partitionMatchesRegion,
 		Why:      "An ARN with a written partition is refused outside the commercial regions.",
 		Remedy:   "build ARNs from the looked-up partition",
@@ -58,68 +65,14 @@ var iamRules = []Rule{
 	},
 }
 
-// Statement of a policy document.
-type Statement struct{ Value }
-
-// statements of a document given as JSON text or as an object.
-func statements(c *Check, document Value) []Statement {
-	list, state := document.JSON().Key("Statement").List()
-	if state == Unknown {
-		c.Unknown(document)
-	}
-	var out []Statement
-	for _, s := range list {
-		out = append(out, Statement{s})
-	}
-	return out
+// statements of a document; what cannot be read is noted.
+func statements(c *Check, document view.Value) []view.Statement {
+	list, state := view.Statements(document)
+	c.Known(document, state)
+	return list
 }
 
-// Allows tells whether the statement allows the action, wildcards in the document counted.
-func (s Statement) Allows(action string) bool {
-	if effect, _ := s.Key("Effect").Text(); effect != "Allow" {
-		return false
-	}
-	actions, _ := s.Key("Action").Texts()
-	return slices.ContainsFunc(actions, func(pattern string) bool {
-		return like(strings.ToLower(pattern),
-			strings.ToLower(action))
-	})
-}
-
-// like matches IAM's * wildcard; ? is not used by any document of ours and matches only itself.
-func like(pattern, text string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == text
-	}
-	if !strings.HasPrefix(text, parts[0]) {
-		return false
-	}
-	text = text[len(parts[0]):]
-	for _, part := range parts[1 : len(parts)-1] {
-		i := strings.Index(text, part)
-		if i < 0 {
-			return false
-		}
-		text = text[i+len(part):]
-	}
-	return strings.HasSuffix(text, parts[len(parts)-1])
-}
-
-// documents of an identity: its policy, or a role's inline ones.
-func documents(r Resource) []Value {
-	if r.Type != typeRole {
-		return []Value{r.Props.Key("policy")}
-	}
-	var out []Value
-	inline, _ := r.Props.Key("inlinePolicies").Elements()
-	for _, p := range inline {
-		out = append(out, p.Key("policy"))
-	}
-	return out
-}
-
-func iamTrustExact(c *Check, r Resource) {
+func iamTrustExact(c *Check, r view.Resource) {
 	for _, s := range statements(c, r.Props.Key("assumeRolePolicy")) {
 		if s.Allows("sts:AssumeRoleWithWebIdentity") {
 			trustExact(c, s)
@@ -127,10 +80,10 @@ func iamTrustExact(c *Check, r Resource) {
 	}
 }
 
-func trustExact(c *Check, s Statement) {
+func trustExact(c *Check, s view.Statement) {
 	federated := s.Key("Principal", "Federated")
 	arns, state := federated.Texts()
-	if state == Unknown {
+	if state == view.Unknown {
 		c.Unknown(federated)
 		return
 	}
@@ -166,27 +119,25 @@ func trustExact(c *Check, s Statement) {
 
 // only reports a condition key whose values do not all hold, or that has none. The key is left out of the message: it
 // holds the issuer.
-func (c *Check) only(exact Value, key, says string, holds func(string) bool) {
+func (c *Check) only(exact view.Value, key, says string, holds func(string) bool) {
 	at := exact.Key(key)
 	texts, state := at.Texts()
-	if state == Unknown {
+	if state == view.Unknown {
 		c.Unknown(exact)
 		return
 	}
 	if len(texts) == 0 || slices.ContainsFunc(texts, func(text string) bool { return !holds(text) }) {
-		shown := at
-		shown.path = exact.path + "[\"..." + key[strings.LastIndex(key, ":"):] + "\"]"
-		c.Violation(shown, "%s", says)
+		c.Violation(at.At(exact.Path()+"[\"..."+key[strings.LastIndex(key, ":"):]+"\"]"), "%s", says)
 	}
 }
 
-func iamActionsNamed(c *Check, r Resource) {
-	for _, document := range documents(r) {
+func iamActionsNamed(c *Check, r view.Resource) {
+	for _, document := range view.Documents(r) {
 		for _, s := range statements(c, document) {
 			if effect, _ := s.Key("Effect").Text(); effect != "Allow" {
 				continue
 			}
-			if at := s.Key("NotAction"); at.State() != Absent {
+			if at := s.Key("NotAction"); at.State() != view.Absent {
 				c.Violation(at, "it grants everything else")
 			}
 			actions, state := s.Key("Action").List()
@@ -207,8 +158,8 @@ func iamActionsNamed(c *Check, r Resource) {
 	}
 }
 
-func iamPassRoleScoped(c *Check, r Resource) {
-	for _, document := range documents(r) {
+func iamPassRoleScoped(c *Check, r view.Resource) {
+	for _, document := range view.Documents(r) {
 		for _, s := range statements(c, document) {
 			if !s.Allows("iam:PassRole") {
 				continue
@@ -226,12 +177,13 @@ func iamPassRoleScoped(c *Check, r Resource) {
 	}
 }
 
-func iamAutoscalerScoped(c *Check, r Resource) {
-	for _, document := range documents(r) {
+func iamAutoscalerScoped(c *Check, r view.Resource) {
+	for _, document := range view.Documents(r) {
 		for _, s := range statements(c, document) {
-			tagged := false
-			s.Key("Condition").keysWithin(func(key string) { tagged = tagged || strings.Contains(key, "ResourceTag/") })
-			if s.Key("Condition").State() == Unknown {
+			tagged := slices.ContainsFunc(s.ConditionKeys(), func(key string) bool {
+				return strings.Contains(key, "ResourceTag/")
+			})
+			if s.Key("Condition").State() == view.Unknown {
 				c.Unknown(s.Key("Condition"))
 				continue
 			}
@@ -246,17 +198,6 @@ func iamAutoscalerScoped(c *Check, r Resource) {
 				c.Violation(s.Key("Condition"), "the tag condition cancels eks:DescribeNodegroup, and pools at zero "+
 					"read as without labels")
 			}
-		}
-	}
-}
-
-// keysWithin calls f for the keys of a condition's operators.
-func (v Value) keysWithin(f func(string)) {
-	operators, _ := v.Keys()
-	for _, operator := range operators {
-		keys, _ := v.Key(operator).Keys()
-		for _, key := range keys {
-			f(key)
 		}
 	}
 }
@@ -276,13 +217,13 @@ func partition(region string) string {
 	return "aws"
 }
 
-func partitionMatchesRegion(c *Check, r Resource) {
+func partitionMatchesRegion(c *Check, r view.Resource) {
 	want := partition(c.Env.Region)
 	if want == "" {
-		c.Unknown(Value{urn: r.URN, path: "aws:region"})
+		c.Unknown(view.NewValue(r.URN, "aws:region", property.Value{}))
 		return
 	}
-	r.Props.Leaves(func(v Value) {
+	r.Props.Leaves(func(v view.Value) {
 		text, _ := v.Text() // what is unknown is built from outputs, not written
 		for rest := text; ; {
 			_, after, found := strings.Cut(rest, "arn:")

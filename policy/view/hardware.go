@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"strconv"
@@ -51,7 +51,7 @@ func hardware(instanceType string) Hardware {
 	return h
 }
 
-// gpuFamily tells whether a family, or a category, has GPUs.
+// gpuFamily says whether a family, or a category, has GPUs.
 func gpuFamily(family string) bool {
 	letters := family
 	if i := strings.IndexFunc(family, func(r rune) bool { return r >= '0' && r <= '9' }); i >= 0 {

@@ -1,25 +1,32 @@
-package main
+package rules
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/headroom-eks/headroom/policy/view"
+	"github.com/headroom-eks/headroom/pool"
 )
 
-var poolTypes = []string{typeNodeGroup, typeNodePool}
+var poolTypes = []string{view.TypeNodeGroup, view.TypeNodePool}
 
 // Pool rules look at one managed node group or NodePool.
 var poolRules = []Rule{
 	{
-		Name: "pool-gpu-tainted", Area: "pools", Level: Mandatory, Types: poolTypes, Resource: poolGPUTainted,
-		Why:    "A pool with GPUs takes pods that ask for none, which keep its nodes alive and block the GPUs.",
-		Remedy: "add the taint nvidia.com/gpu=true with effect NoSchedule (NO_SCHEDULE in a node group)",
-		Faults: []string{"BR-01", "BR-63"},
+		Name:     "pool-gpu-tainted",
+		Area:     "pools",
+		Level:    Mandatory,
+		Types:    poolTypes,
+		Resource: poolGPUTainted,
+		Why:      "A pool with GPUs takes pods that ask for none, which keep its nodes alive and block the GPUs.",
+		Remedy:   "add the taint nvidia.com/gpu=true with effect NoSchedule (NO_SCHEDULE in a node group)",
+		Faults:   []string{"BR-01", "BR-63"},
 	},
 	{
 		Name:     "pool-gpu-limited",
 		Area:     "pools",
 		Level:    Mandatory,
-		Types:    []string{typeNodePool},
+		Types:    []string{view.TypeNodePool},
 		Resource: poolGPULimited,
 		Why: "A GPU NodePool without a limit on a resource has no maximum; a limit on nodes alone lets one node " +
 			"too many through.",
@@ -42,7 +49,7 @@ var poolRules = []Rule{
 		Name:     "pool-system-fixed",
 		Area:     "pools",
 		Level:    Mandatory,
-		Types:    []string{typeNodeGroup},
+		Types:    []string{view.TypeNodeGroup},
 		Resource: poolSystemFixed,
 		Why:      "Controllers and DNS live on the system group: it must not move, cost GPUs, or keep an add-on away.",
 		Remedy: "give the system group min = desired = max of at least 1, types without GPUs, and no taint but " +
@@ -53,7 +60,7 @@ var poolRules = []Rule{
 		Name:     "pool-desired-size-seeded",
 		Area:     "pools",
 		Level:    Mandatory,
-		Types:    []string{typeNodeGroup},
+		Types:    []string{view.TypeNodeGroup},
 		Resource: poolDesiredSizeSeeded,
 		Why:      "An update would pull an autoscaled group back to the size in the code and drain busy nodes.",
 		Remedy: "put scalingConfig.desiredSize into the node group's own ignoreChanges (options of a component do " +
@@ -64,7 +71,7 @@ var poolRules = []Rule{
 		Name:     "pool-gpu-kept",
 		Area:     "pools",
 		Level:    Advisory,
-		Types:    []string{typeNodePool},
+		Types:    []string{view.TypeNodePool},
 		Resource: poolGPUKept,
 		Why:      "A GPU node is taken away while its model serves, before a replacement is there.",
 		Remedy: "use consolidationPolicy WhenEmpty, expireAfter Never or a week and more, and a disruption budget " +
@@ -75,58 +82,66 @@ var poolRules = []Rule{
 		Name:     "pool-limits-text",
 		Area:     "pools",
 		Level:    Mandatory,
-		Types:    []string{typeNodePool},
+		Types:    []string{view.TypeNodePool},
 		Resource: poolLimitsText,
 		Why:      "A limit written as a number comes back from the API as text, and every later update plans a change.",
 		Remedy:   "write quantities as strings in canonical form",
 		Faults:   []string{"BR-25", "BR-26"},
 	},
 	{
-		Name: "pool-instances-marked", Area: "pools", Level: Mandatory, Resource: poolInstancesMarked,
-		Why:    "Realized nodes are counted by two tags on the instances; without them a pool reads as empty.",
-		Remedy: "tag instances with headroom/cluster and headroom/pool, through the launch template or the node class",
-		Types:  []string{typeLaunchTemplate, typeEC2NodeClass, typeAutoNodeClass}, Faults: []string{"BR-04"},
+		Name:     "pool-instances-marked",
+		Area:     "pools",
+		Level:    Mandatory,
+		Resource: poolInstancesMarked,
+		Why:      "Realized nodes are counted by two tags on the instances; without them a pool reads as empty.",
+		Remedy: "tag instances with headroom/cluster and headroom/pool, through the launch template or the node " +
+			"class",
+		Types:  []string{view.TypeLaunchTemplate, view.TypeEC2NodeClass, view.TypeAutoNodeClass},
+		Faults: []string{"BR-04"},
 	},
 }
 
-// gpuPool reads the pool and tells whether the rules for GPU pools apply; what cannot be read is noted.
-func gpuPool(c *Check, r Resource) (Pool, bool) {
-	p, _ := readPool(r)
+// gpuPool reads the pool and says whether the rules for GPU pools apply; what cannot be read is noted.
+func gpuPool(c *Check, r view.Resource) (view.Pool, bool) {
+	p, _ := view.ReadPool(r)
 	if p.Unread {
 		c.Unknown(p.TypesV)
 	}
 	return p, p.GPU()
 }
 
-func poolGPUTainted(c *Check, r Resource) {
+func poolGPUTainted(c *Check, r view.Resource) {
 	p, gpu := gpuPool(c, r)
-	if !gpu || p.TaintsV.State() == Unknown {
+	if !gpu || p.TaintsV.State() == view.Unknown {
 		return
 	}
-	if !slices.ContainsFunc(p.Taints, func(t Taint) bool { return t.Key == gpuResource && t.Keeps() }) && !p.Unread {
-		c.Violation(p.TaintsV, "pool %s has GPUs and no taint %s that keeps pods off", p.Label.Show(), gpuResource)
+	if !slices.ContainsFunc(p.Taints, func(t pool.Taint) bool {
+		return t.Key == pool.GPUResource &&
+			view.KeepsOff(t)
+	}) && !p.Unread {
+		c.Violation(p.TaintsV, "pool %s has GPUs and no taint %s that keeps pods off", p.Label.Show(), pool.GPUResource)
 	}
 }
 
-func poolGPULimited(c *Check, r Resource) {
+func poolGPULimited(c *Check, r view.Resource) {
 	p, gpu := gpuPool(c, r)
-	if !gpu || r.Props.Key("spec", "replicas").State() != Absent {
+	if !gpu || r.Props.Key("spec", "replicas").State() != view.Absent {
 		return
 	}
 	limits := p.Limits()
-	if limits.State() == Unknown {
+	if limits.State() == view.Unknown {
 		c.Unknown(limits)
 		return
 	}
-	for _, key := range []string{gpuResource, "cpu", "memory"} {
-		if limits.Key(key).State() != Absent {
+	for _, key := range []string{pool.GPUResource, "cpu", "memory"} {
+		if limits.Key(key).State() != view.Absent {
 			return
 		}
 	}
 	c.Violation(limits, "pool %s has GPUs and no limit on GPUs, cpu or memory", p.Label.Show())
 }
 
-func poolGPUShape(c *Check, r Resource) {
+func poolGPUShape(c *Check, r view.Resource) {
 	p, gpu := gpuPool(c, r)
 	if !gpu {
 		return
@@ -152,9 +167,12 @@ func poolGPUShape(c *Check, r Resource) {
 	}
 }
 
-func poolSystemFixed(c *Check, r Resource) {
-	p, _ := readPool(r)
-	if p.Label.State() == Unknown {
+// systemTaint is the one that add-ons of EKS tolerate.
+var systemTaint = pool.Taint{Key: "CriticalAddonsOnly", Value: "true", Effect: pool.NoSchedule}
+
+func poolSystemFixed(c *Check, r view.Resource) {
+	p, _ := view.ReadPool(r)
+	if p.Label.State() == view.Unknown {
 		c.Unknown(p.Label)
 	}
 	if !p.System() {
@@ -169,7 +187,7 @@ func poolSystemFixed(c *Check, r Resource) {
 		}
 	}
 	for _, t := range p.Taints {
-		if t != (Taint{"CriticalAddonsOnly", "true", "NoSchedule"}) {
+		if t != systemTaint {
 			c.Violation(p.TaintsV, "the system group has a taint that add-ons do not tolerate")
 		}
 	}
@@ -190,44 +208,49 @@ func poolSystemFixed(c *Check, r Resource) {
 	}
 }
 
-func poolDesiredSizeSeeded(c *Check, r Resource) {
+func poolDesiredSizeSeeded(c *Check, r view.Resource) {
 	scaling := r.Props.Key("scalingConfig")
 	low, s1 := scaling.Key("minSize").Int()
 	high, s2 := scaling.Key("maxSize").Int()
-	if !c.Known(scaling.Key("minSize"), s1) || !c.Known(scaling.Key("maxSize"), s2) || low == high || emptyFixed(r) {
+	if !c.Known(scaling.Key("minSize"), s1) || !c.Known(scaling.Key("maxSize"), s2) || low == high ||
+		view.EmptyFixed(r) {
 		return
 	}
-	if !ignoresDesiredSize(r) {
+	if !view.IgnoresDesiredSize(r) {
 		c.Violation(scaling.Key("desiredSize"), "a group between %s and %s nodes belongs to its scaler, and this "+
 			"update would set it",
 			scaling.Key("minSize").Show(), scaling.Key("maxSize").Show())
 	}
 }
 
-func poolGPUKept(c *Check, r Resource) {
+func poolGPUKept(c *Check, r view.Resource) {
 	if _, gpu := gpuPool(c, r); !gpu {
 		return
 	}
-	static := r.Props.Key("spec", "replicas").State() != Absent
+	static := r.Props.Key("spec", "replicas").State() != view.Absent
 	if at := r.Props.Key("spec", "disruption", "consolidationPolicy"); !static {
 		c.Expect(at, "GPU nodes are taken away while pods run on them",
-			func(v Value) bool { text, _ := v.Text(); return text == "WhenEmpty" })
+			func(v view.Value) bool { text, _ := v.Text(); return text == "WhenEmpty" })
 	}
 	c.Expect(r.Props.Key("spec", "template", "spec", "expireAfter"), "GPU nodes expire, whatever runs on them",
 		longLived)
 	budgets := r.Props.Key("spec", "disruption", "budgets")
 	list, state := budgets.Elements()
-	if state == Unknown {
+	if state == view.Unknown {
 		c.Unknown(budgets)
 		return
 	}
-	if !slices.ContainsFunc(list, func(b Value) bool { n, s := b.Key("nodes").Int(); return s == Known && n <= 1 }) {
+	if !slices.ContainsFunc(list, func(b view.Value) bool {
+		n, s := b.Key("nodes").Int()
+		return s == view.Known &&
+			n <= 1
+	}) {
 		c.Violation(budgets, "no budget keeps disruption to one node at a time")
 	}
 }
 
-// longLived tells whether an expiry is Never or a week and more, in hours as Karpenter prints them.
-func longLived(v Value) bool {
+// longLived holds for an expiry of Never or a week and more, in hours as Karpenter prints them.
+func longLived(v view.Value) bool {
 	text, _ := v.Text()
 	hours, found := strings.CutSuffix(text, "h")
 	n, ok := digits(hours)
@@ -244,25 +267,25 @@ func digits(text string) (n int, ok bool) {
 	return n, text != ""
 }
 
-func poolLimitsText(c *Check, r Resource) {
+func poolLimitsText(c *Check, r view.Resource) {
 	limits := r.Props.Key("spec", "limits")
 	keys, state := limits.Keys()
 	c.Known(limits, state)
 	for _, key := range keys {
 		c.Expect(limits.Key(key), "a quantity is text, in a flat map",
-			func(v Value) bool { _, s := v.Text(); return s == Known })
+			func(v view.Value) bool { _, s := v.Text(); return s == view.Known })
 	}
 }
 
-func poolInstancesMarked(c *Check, r Resource) {
+func poolInstancesMarked(c *Check, r view.Resource) {
 	tagged := r.Props.Key("spec", "tags")
-	if r.Type == typeLaunchTemplate {
+	if r.Type == view.TypeLaunchTemplate {
 		list, state := r.Props.Key("tagSpecifications").Elements()
-		if state == Unknown {
+		if state == view.Unknown {
 			c.Unknown(r.Props.Key("tagSpecifications"))
 			return
 		}
-		i := slices.IndexFunc(list, func(v Value) bool {
+		i := slices.IndexFunc(list, func(v view.Value) bool {
 			kind,
 				_ := v.Key("resourceType").Text()
 			return kind == "instance"
@@ -273,8 +296,8 @@ func poolInstancesMarked(c *Check, r Resource) {
 		}
 		tagged = list[i].Key("tags")
 	}
-	for _, key := range []string{clusterTag, poolTag} {
+	for _, key := range []string{pool.ClusterTag, pool.PoolTag} {
 		c.Expect(tagged.Key(key), "instances would not be counted",
-			func(v Value) bool { text, s := v.Text(); return s == Known && text != "" })
+			func(v view.Value) bool { text, s := v.Text(); return s == view.Known && text != "" })
 	}
 }

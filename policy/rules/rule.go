@@ -1,10 +1,19 @@
-package main
+// Package rules holds a stack to what it advertises and to safe defaults. Each rule is a row: its name, its level, what
+// goes wrong without it, the remedy, the types it fires on, and a function over the view.
+//
+// It owns the rules and what they say. It does not own how a property is read (package view), nor how the engine asks
+// and is answered (package serve). It imports no provider SDK: it knows resources by type token and property name.
+// Every rule is pure: the same view and the same Check give the same findings. Another pack takes All, or some of it,
+// and adds rows of its own.
+package rules
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/headroom-eks/headroom/policy/view"
 )
 
 // Level of a rule as it ships; policy/config may change it for an environment.
@@ -30,8 +39,8 @@ type Rule struct {
 	// Faults of the field this rule answers.
 	Faults   []string
 	Settings []Setting
-	Resource func(*Check, Resource)
-	Stack    func(*Check, Graph)
+	Resource func(*Check, view.Resource)
+	Stack    func(*Check, view.Graph)
 }
 
 // Setting of a rule, given in the pack's config file under the rule's name.
@@ -59,39 +68,39 @@ type Check struct {
 	Env      Environment
 	Now      time.Time
 	Seen     map[string]int // how often resource rules were called so far, by resource type
-	settings map[string]any
+	Settings map[string]any // of the rule that runs; what is not given has its default
 	rule     *Rule
 	findings []Finding
 }
 
 // Violation reports what is wrong with the value. Text and arguments must not hold a property's value except through
 // Show.
-func (c *Check) Violation(at Value, format string, args ...any) {
+func (c *Check) Violation(at view.Value, format string, args ...any) {
 	text := fmt.Sprintf("%s is %s: %s. Remedy: %s", at.Path(), at.Show(), fmt.Sprintf(format, args...), c.rule.Remedy)
-	c.findings = append(c.findings, Finding{URN: at.urn, Path: at.Path(), Text: text})
+	c.findings = append(c.findings, Finding{URN: at.URN(), Path: at.Path(), Text: text})
 }
 
 // Unknown notes that the rule could not look at the value.
-func (c *Check) Unknown(at Value) {
-	c.findings = append(c.findings, Finding{URN: at.urn, Path: at.Path(), Text: at.Path(), Unknown: true})
+func (c *Check) Unknown(at view.Value) {
+	c.findings = append(c.findings, Finding{URN: at.URN(), Path: at.Path(), Text: at.Path(), Unknown: true})
 }
 
 // Expect reports the value unless it holds. Absent violates; unknown is noted.
-func (c *Check) Expect(at Value, says string, holds func(Value) bool) {
+func (c *Check) Expect(at view.Value, says string, holds func(view.Value) bool) {
 	switch {
-	case at.State() == Unknown:
+	case at.State() == view.Unknown:
 		c.Unknown(at)
-	case at.State() == Absent || !holds(at):
+	case at.State() == view.Absent || !holds(at):
 		c.Violation(at, "%s", says)
 	}
 }
 
-// Known tells whether the value can be read, and notes it when it is there but unknown.
-func (c *Check) Known(at Value, state State) bool {
-	if state == Unknown {
+// Known says whether the value can be read, and notes it when it is there but unknown.
+func (c *Check) Known(at view.Value, state view.State) bool {
+	if state == view.Unknown {
 		c.Unknown(at)
 	}
-	return state == Known
+	return state == view.Known
 }
 
 // Int is a whole number setting.
@@ -119,7 +128,7 @@ func (c *Check) Strings(name string) []string {
 }
 
 func (c *Check) setting(name string) any {
-	if value, ok := c.settings[name]; ok {
+	if value, ok := c.Settings[name]; ok {
 		return value
 	}
 	for _, s := range c.rule.Settings {
@@ -130,38 +139,54 @@ func (c *Check) setting(name string) any {
 	return nil
 }
 
-// Wants tells whether a resource rule is called for resources of this type.
+// Wants says whether a resource rule is called for resources of this type.
 func (r Rule) Wants(typ string) bool {
 	return slices.ContainsFunc(r.Types, func(t string) bool {
 		return t == typ || strings.HasSuffix(t, ":") && strings.HasPrefix(typ, t)
 	})
 }
 
-// run gives the rule's findings on one resource or on a whole stack. A rule that fails has not passed: its panic
-// becomes a violation that does not show the panic's text, since that may hold a property's value.
-func (r Rule) run(c Check, one *Resource, all Graph) (findings []Finding) {
+// OnResource gives a resource rule's findings on one resource; a stack rule, or a rule for other types, has none.
+func (r Rule) OnResource(c Check, one view.Resource) []Finding {
+	if r.Resource == nil || !r.Wants(one.Type) {
+		return nil
+	}
+	return r.run(c, one.URN, func(c *Check) { r.Resource(c, one) })
+}
+
+// OnStack gives a stack rule's findings on a whole stack; a resource rule has none.
+func (r Rule) OnStack(c Check, all view.Graph) []Finding {
+	if r.Stack == nil {
+		return nil
+	}
+	return r.run(c, "", func(c *Check) { r.Stack(c, all) })
+}
+
+// run calls the rule. A rule that fails has not passed: its panic becomes a violation that does not show the panic's
+// text, since that may hold a property's value.
+func (r Rule) run(c Check, urn string, rule func(*Check)) (findings []Finding) {
 	c.rule = &r
 	defer func() {
 		if p := recover(); p != nil {
-			failed := Finding{
+			findings = append(c.findings, Finding{
+				URN:  urn,
 				Path: "(rule)",
 				Text: fmt.Sprintf("the rule itself failed (%T); this is a fault of the pack, report it", p),
-			}
-			if one != nil {
-				failed.URN = one.URN
-			}
-			findings = append(c.findings, failed)
+			})
 		}
 	}()
-	switch {
-	case one == nil && r.Stack != nil:
-		r.Stack(&c, all)
-	case one != nil && r.Resource != nil && r.Wants(one.Type):
-		r.Resource(&c, *one)
-	}
+	rule(&c)
 	return c.findings
 }
 
-// Rules is the pack, by area.
-var Rules = slices.Concat(capacityRules, poolRules, scalerRules, clusterRules, nodeRules, iamRules, interruptionRules,
-	namingRules)
+// All rules of the pack, by area.
+var All = slices.Concat(
+	capacityRules,
+	poolRules,
+	scalerRules,
+	clusterRules,
+	nodeRules,
+	iamRules,
+	interruptionRules,
+	namingRules,
+)
