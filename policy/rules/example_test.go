@@ -3,7 +3,6 @@ package rules_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/headroom-eks/headroom/policy/rules"
@@ -42,10 +41,10 @@ func Example() {
 	}))
 	for _, r := range list {
 		for _, f := range r.OnResource(rules.Check{Now: time.Now()}, group) {
-			says, _, _ := strings.Cut(f.Text, ". Remedy")
-			fmt.Printf("%s (%s): %s\n", r.Name, r.Level, says)
+			fmt.Printf("%s (%s) refuses %s\n", r.Name, r.Level, f.Path)
 		}
 	}
-	// Output: owner-named (mandatory): tags.owner is nothing: the group has no owner pool-gpu-tainted (mandatory):
-	// taints is nothing: pool nothing has GPUs and no taint nvidia.com/gpu that keeps pods off
+	// Output:
+	// owner-named (mandatory) refuses tags.owner
+	// pool-gpu-tainted (mandatory) refuses taints
 }
