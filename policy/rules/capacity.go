@@ -71,7 +71,7 @@ func advertisedPools(c *Check, g view.Graph) (out []view.Value) {
 }
 
 func capacityWithinCeilings(c *Check, g view.Graph) {
-	if at := g.Output("capacity"); at.State() == view.Absent && len(g.Pools()) > 0 {
+	if at := g.Output("capacity"); at.State() == view.Absent && len(g.Groups()) > 0 {
 		c.Violation(at, "the stack has pools and no output of this name")
 	}
 	for _, p := range advertisedPools(c, g) {
@@ -111,10 +111,10 @@ func capacityWithinCeilings(c *Check, g view.Graph) {
 	}
 }
 
-// poolsNamed gives the pools with this value of the label headroom/pool: several when a pool is spread over zones.
-func poolsNamed(pools []view.Pool, name string) []view.Pool {
-	var out []view.Pool
-	for _, p := range pools {
+// groupsNamed gives the groups of a pool, by the label headroom/pool: several when the pool is spread over zones.
+func groupsNamed(groups []view.Group, name string) []view.Group {
+	var out []view.Group
+	for _, p := range groups {
 		if label, state := p.Label.Text(); state == view.Known && label == name {
 			out = append(out, p)
 		}
@@ -123,7 +123,7 @@ func poolsNamed(pools []view.Pool, name string) []view.Pool {
 }
 
 func capacityWithinPool(c *Check, g view.Graph) {
-	pools := g.Pools()
+	groups := g.Groups()
 	for _, a := range advertisedPools(c, g) {
 		name, s1 := a.Key("name").Text()
 		at := a.Key("nodes", "maximum")
@@ -133,7 +133,7 @@ func capacityWithinPool(c *Check, g view.Graph) {
 			continue
 		}
 		sum, bounded, allowed := 0, true, []string{}
-		for _, p := range poolsNamed(pools, name) {
+		for _, p := range groupsNamed(groups, name) {
 			n, where, state := p.MaxNodes()
 			bounded = bounded && c.Known(where, state)
 			sum, allowed = sum+n, append(allowed, where.Path()+" "+where.Show())
@@ -147,7 +147,7 @@ func capacityWithinPool(c *Check, g view.Graph) {
 }
 
 func capacityHasScaler(c *Check, g view.Graph) {
-	pools := g.Pools()
+	groups := g.Groups()
 	for _, a := range advertisedPools(c, g) {
 		at := a.Key("nodes", "maximum")
 		name, s0 := a.Key("name").Text()
@@ -162,7 +162,7 @@ func capacityHasScaler(c *Check, g view.Graph) {
 		if missing := missingScaler(c, g, scaler); missing != "" {
 			c.Violation(at, "%s nodes are realized, the scaler is %s, and %s", a.Key("nodes", "realized").Show(),
 				a.Key("scaler").Show(), missing)
-		} else if len(poolsNamed(pools, name)) == 0 {
+		} else if len(groupsNamed(groups, name)) == 0 {
 			c.Violation(at, "no node group or NodePool of this stack has the label %s with the value %s",
 				pool.PoolLabel,
 				a.Key("name").Show())
@@ -172,7 +172,7 @@ func capacityHasScaler(c *Check, g view.Graph) {
 
 func gpuBudget(c *Check, g view.Graph) {
 	total, parts := 0, []string{}
-	for _, p := range g.Pools() {
+	for _, p := range g.Groups() {
 		if len(p.Hardware) == 0 && p.Unread {
 			c.Unknown(p.TypesV)
 			continue

@@ -101,9 +101,9 @@ var poolRules = []Rule{
 	},
 }
 
-// gpuPool reads the pool and says whether the rules for GPU pools apply; what cannot be read is noted.
-func gpuPool(c *Check, r view.Resource) (view.Pool, bool) {
-	p, _ := view.ReadPool(r)
+// gpuGroup reads the group and says whether the rules for GPU pools apply; what cannot be read is noted.
+func gpuGroup(c *Check, r view.Resource) (view.Group, bool) {
+	p, _ := view.ReadGroup(r)
 	if p.Unread {
 		c.Unknown(p.TypesV)
 	}
@@ -111,7 +111,7 @@ func gpuPool(c *Check, r view.Resource) (view.Pool, bool) {
 }
 
 func poolGPUTainted(c *Check, r view.Resource) {
-	p, gpu := gpuPool(c, r)
+	p, gpu := gpuGroup(c, r)
 	if !gpu || p.TaintsV.State() == view.Unknown {
 		return
 	}
@@ -124,7 +124,7 @@ func poolGPUTainted(c *Check, r view.Resource) {
 }
 
 func poolGPULimited(c *Check, r view.Resource) {
-	p, gpu := gpuPool(c, r)
+	p, gpu := gpuGroup(c, r)
 	if !gpu || r.Props.Key("spec", "replicas").State() != view.Absent {
 		return
 	}
@@ -142,7 +142,7 @@ func poolGPULimited(c *Check, r view.Resource) {
 }
 
 func poolGPUShape(c *Check, r view.Resource) {
-	p, gpu := gpuPool(c, r)
+	p, gpu := gpuGroup(c, r)
 	if !gpu {
 		return
 	}
@@ -171,7 +171,7 @@ func poolGPUShape(c *Check, r view.Resource) {
 var systemTaint = pool.Taint{Key: "CriticalAddonsOnly", Value: "true", Effect: pool.NoSchedule}
 
 func poolSystemFixed(c *Check, r view.Resource) {
-	p, _ := view.ReadPool(r)
+	p, _ := view.ReadGroup(r)
 	if p.Label.State() == view.Unknown {
 		c.Unknown(p.Label)
 	}
@@ -224,7 +224,7 @@ func poolDesiredSizeSeeded(c *Check, r view.Resource) {
 }
 
 func poolGPUKept(c *Check, r view.Resource) {
-	if _, gpu := gpuPool(c, r); !gpu {
+	if _, gpu := gpuGroup(c, r); !gpu {
 		return
 	}
 	static := r.Props.Key("spec", "replicas").State() != view.Absent

@@ -50,7 +50,7 @@ type scaler struct {
 	// missing says what the stack lacks for the scaler to work; empty when it is there or cannot be told.
 	missing func(*Check, view.Graph) string
 	// dra reports a pool in which the scaler never makes a node for a ResourceClaim.
-	dra func(*Check, view.Graph, view.Pool)
+	dra func(*Check, view.Graph, view.Group)
 }
 
 // scalers that move a node count. No other file of the pack names one.
@@ -95,8 +95,8 @@ func lacksAutoMode(c *Check, g view.Graph) string {
 }
 
 // karpenterPool is a NodePool that Karpenter serves, or nil.
-func karpenterPool(g view.Graph) *view.Pool {
-	for _, p := range g.Pools() {
+func karpenterPool(g view.Graph) *view.Group {
+	for _, p := range g.Groups() {
 		if group, _ := p.NodeClassGroup().Text(); !p.Managed && group == karpenterAPI {
 			return &p
 		}
@@ -105,8 +105,8 @@ func karpenterPool(g view.Graph) *view.Pool {
 }
 
 // nodePools gives the NodePools of Karpenter and those of Auto Mode; what cannot be told is noted.
-func nodePools(c *Check, g view.Graph) (karpenter, auto []view.Pool) {
-	for _, p := range g.Pools() {
+func nodePools(c *Check, g view.Graph) (karpenter, auto []view.Group) {
+	for _, p := range g.Groups() {
 		if p.Managed {
 			continue
 		}
@@ -123,9 +123,9 @@ func nodePools(c *Check, g view.Graph) (karpenter, auto []view.Pool) {
 }
 
 // scaled gives the managed groups that something may grow.
-func scaled(c *Check, g view.Graph) []view.Pool {
-	var out []view.Pool
-	for _, p := range g.Pools() {
+func scaled(c *Check, g view.Graph) []view.Group {
+	var out []view.Group
+	for _, p := range g.Groups() {
 		if !p.Managed || view.EmptyFixed(p.Resource) {
 			continue
 		}
@@ -179,7 +179,7 @@ func scalersDisjoint(c *Check, g view.Graph) {
 }
 
 // autoModeAlone reports other pools beside Auto Mode, and pools of Auto Mode in a cluster where it is off.
-func autoModeAlone(c *Check, g view.Graph, karpenter, auto []view.Pool) {
+func autoModeAlone(c *Check, g view.Graph, karpenter, auto []view.Group) {
 	for _, cluster := range g.OfType(view.TypeCluster) {
 		at := cluster.Props.Key("computeConfig", "enabled")
 		on, state := at.Bool()
@@ -193,8 +193,8 @@ func autoModeAlone(c *Check, g view.Graph, karpenter, auto []view.Pool) {
 	}
 }
 
-func managed(g view.Graph) (out []view.Pool) {
-	for _, p := range g.Pools() {
+func managed(g view.Graph) (out []view.Group) {
+	for _, p := range g.Groups() {
 		if p.Managed {
 			out = append(out, p)
 		}
@@ -205,7 +205,7 @@ func managed(g view.Graph) (out []view.Pool) {
 // apart says whether p keeps off the pods written for q: it has a taint on a key that q does not use. Values do not
 // matter, since a toleration with operator Exists takes any. The program's own check (infra/plan) compares the
 // same way.
-func apart(p, q view.Pool) bool {
+func apart(p, q view.Group) bool {
 	return slices.ContainsFunc(p.Taints, func(t pool.Taint) bool {
 		return view.KeepsOff(t) && !slices.ContainsFunc(q.Taints,
 			func(other pool.Taint) bool { return other.Key == t.Key })
@@ -230,18 +230,18 @@ func poolDRAServed(c *Check, g view.Graph) {
 		if !moves {
 			continue // capacity-has-scaler reports it
 		}
-		for _, p := range poolsNamed(g.Pools(), label) {
+		for _, p := range groupsNamed(g.Groups(), label) {
 			s.dra(c, g, p)
 		}
 	}
 }
 
-func groupIsNeverEmpty(c *Check, _ view.Graph, p view.Pool) {
+func groupIsNeverEmpty(c *Check, _ view.Graph, p view.Group) {
 	c.Expect(p.Props.Key("scalingConfig", "minSize"), "cluster-autoscaler cannot start a DRA pool from zero on AWS",
 		func(v view.Value) bool { n, _ := v.Int(); return n >= 1 })
 }
 
-func autoModeServesDRA(c *Check, g view.Graph, _ view.Pool) {
+func autoModeServesDRA(c *Check, g view.Graph, _ view.Group) {
 	for _, cluster := range g.OfType(view.TypeCluster) {
 		c.Expect(cluster.Props.Key("version"), "Auto Mode serves DRA from Kubernetes 1.36 on",
 			func(v view.Value) bool {
@@ -254,7 +254,7 @@ func autoModeServesDRA(c *Check, g view.Graph, _ view.Pool) {
 
 // karpenterServesDRA reads the gate off the rendered controller: a chart shows policies no values. A static pool makes
 // its nodes without a claim.
-func karpenterServesDRA(c *Check, g view.Graph, p view.Pool) {
+func karpenterServesDRA(c *Check, g view.Graph, p view.Group) {
 	if p.Props.Key("spec", "replicas").State() != view.Absent {
 		return
 	}

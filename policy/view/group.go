@@ -10,8 +10,9 @@ import (
 // systemPool is the name of the pool that carries controllers and DNS.
 const systemPool = "system"
 
-// Pool is a managed node group or a NodePool, read alike.
-type Pool struct {
+// Group is a managed node group or a NodePool, read alike. Several may make up one pool, one for each
+// zone.
+type Group struct {
 	Resource
 	Managed bool  // a managed node group; otherwise a NodePool
 	Label   Value // its name, the label headroom/pool
@@ -27,7 +28,7 @@ type Pool struct {
 }
 
 // GPU says whether the pool makes GPU nodes, or could.
-func (p Pool) GPU() bool {
+func (p Group) GPU() bool {
 	return p.Loose || slices.ContainsFunc(p.Hardware, func(h Hardware) bool { return h.GPU }) ||
 		slices.ContainsFunc(p.Taints, func(t pool.Taint) bool { return t.Key == pool.GPUResource }) ||
 		p.Limits().Key(pool.GPUResource).State() != Absent
@@ -35,12 +36,12 @@ func (p Pool) GPU() bool {
 
 // NodeClassGroup is the API group of a NodePool's node class, which says whose NodePool it is; absent for a managed
 // group.
-func (p Pool) NodeClassGroup() Value {
+func (p Group) NodeClassGroup() Value {
 	return p.Props.Key("spec", "template", "spec", "nodeClassRef", "group")
 }
 
 // Limits of a NodePool; absent for a managed group.
-func (p Pool) Limits() Value {
+func (p Group) Limits() Value {
 	if p.Managed {
 		return Value{}
 	}
@@ -48,13 +49,13 @@ func (p Pool) Limits() Value {
 }
 
 // System says whether this is the fixed group that carries controllers and DNS.
-func (p Pool) System() bool {
+func (p Group) System() bool {
 	name, _ := p.Label.Text()
 	return p.Managed && name == systemPool
 }
 
-// ReadPool views a managed node group or NodePool; ok is false for any other type.
-func ReadPool(r Resource) (p Pool, ok bool) {
+// ReadGroup views a managed node group or NodePool; ok is false for any other type.
+func ReadGroup(r Resource) (p Group, ok bool) {
 	p.Resource = r
 	switch r.Type {
 	case TypeNodeGroup:
@@ -103,7 +104,7 @@ func KeepsOff(t pool.Taint) bool { return t.Effect == pool.NoSchedule || t.Effec
 
 // readRequirements decides which instance types a NodePool may choose. Keys are compared without their domain, which
 // differs between Karpenter and Auto Mode. https://karpenter.sh/v1.15/concepts/scheduling/#well-known-labels
-func (p *Pool) readRequirements(requirements Value) {
+func (p *Group) readRequirements(requirements Value) {
 	p.TypesV = requirements
 	list, state := requirements.Elements()
 	p.Unread = state == Unknown
@@ -158,11 +159,11 @@ func IgnoresDesiredSize(r Resource) bool {
 	})
 }
 
-// Pools of the graph, in its order.
-func (g Graph) Pools() []Pool {
-	var pools []Pool
+// Groups of the graph, in its order.
+func (g Graph) Groups() []Group {
+	var pools []Group
 	for _, r := range g.Resources {
-		if p, ok := ReadPool(r); ok {
+		if p, ok := ReadGroup(r); ok {
 			pools = append(pools, p)
 		}
 	}
@@ -171,7 +172,7 @@ func (g Graph) Pools() []Pool {
 
 // MaxNodes is the most nodes the pool's own resource allows, and where that is written. Limits in CPU and GPUs are
 // whole nodes of the smallest type. Known only when there is such a bound.
-func (p Pool) MaxNodes() (int, Value, State) {
+func (p Group) MaxNodes() (int, Value, State) {
 	if p.Managed {
 		at := p.Props.Key("scalingConfig", "maxSize")
 		n, state := at.Int()
@@ -203,7 +204,7 @@ func (p Pool) MaxNodes() (int, Value, State) {
 }
 
 // perNode is how much of a limit one node takes, 0 when the pool's types do not say.
-func (p Pool) perNode(key string) int {
+func (p Group) perNode(key string) int {
 	if key == "nodes" {
 		return 1
 	}
