@@ -14,7 +14,7 @@ import (
 
 const addonsType = "headroom:cluster:Addons"
 
-// AddonsArgs of what runs on the first nodes.
+// AddonsArgs of the add-ons that run on the first nodes.
 type AddonsArgs struct {
 	Cluster handle.Cluster
 	// Pinned add-on versions; not used with Auto Mode, which brings DNS and driver itself.
@@ -45,8 +45,8 @@ func NewAddons(ctx *pulumi.Context, name string, args *AddonsArgs, opts ...pulum
 		return nil, fmt.Errorf("add-ons %q: %w", name, err)
 	}
 	c := &Addons{}
-	if err := ctx.RegisterComponentResourceV2(addonsType, name, pulumi.Map{"autoMode": pulumi.Bool(args.AutoMode)}, c,
-		opts...); err != nil {
+	inputs := pulumi.Map{"autoMode": pulumi.Bool(args.AutoMode)}
+	if err := ctx.RegisterComponentResourceV2(addonsType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 	var driver []pulumi.Resource

@@ -39,7 +39,7 @@ type Args struct {
 	VpcID   pulumi.StringInput
 	// SubnetIDs in at least two zones that can host a control plane.
 	SubnetIDs pulumi.StringArrayInput
-	// PublicAccessCIDRs may reach the API from outside the VPC. With none there is no public endpoint, and whatever
+	// PublicAccessCIDRs may reach the API from outside the VPC. With none there is no public endpoint, and all that
 	// talks to Kubernetes, this program included, has to run where the VPC can be reached.
 	PublicAccessCIDRs []string
 	// Access by a name of the caller's. The principal that creates the cluster becomes its admin only when no other
@@ -140,7 +140,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	inner, err := eks.NewCluster(ctx, name+"-eks", eksArgs(a, key),
 		pulumi.Parent(c),
 		pulumi.Transforms([]pulumi.ResourceTransform{controlPlane(a)}),
-		// EKS makes the group itself, to be kept for ever, when it is not there first.
+		// Where the group is not there first, EKS makes one that never drops a log.
 		pulumi.DependsOn([]pulumi.Resource{logs}))
 	if err != nil {
 		return nil, fmt.Errorf("create EKS cluster %s: %w", name, err)
@@ -280,8 +280,8 @@ func present(what string, value pulumi.StringOutput) pulumi.StringOutput {
 	}).(pulumi.StringOutput)
 }
 
-// access gives the named principals their entries, as resources of our own: what runs in the cluster depends on them,
-// so that they outlive it (field fault BR-85).
+// access gives the named principals their entries, as resources of our own: objects in the cluster depend on them, so
+// that the entries outlive the objects (field fault BR-85).
 func (c *Cluster) access(ctx *pulumi.Context, name string, a Args) error {
 	for _, who := range slices.Sorted(maps.Keys(a.Access)) {
 		entry, err := awseks.NewAccessEntry(ctx, name+"-access-"+who, &awseks.AccessEntryArgs{

@@ -2,7 +2,7 @@
 //
 // It owns two plain structs and makes nothing. Package cluster fills them for a cluster that it makes; for any other
 // one the caller does. It is a package of its own because package cluster itself uses components that take a handle,
-// and because whoever takes one should not have to build against everything that a control plane is made of.
+// and because a component that takes one should not be built against all that a control plane is made of.
 package handle
 
 import "github.com/pulumi/pulumi/sdk/v3/go/pulumi"

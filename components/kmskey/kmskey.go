@@ -14,8 +14,8 @@ import (
 // https://docs.aws.amazon.com/kms/latest/developerguide/concepts.html#key-id-key-ARN
 var keyArn = regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$`)
 
-// ValidateArn reports what is not the ARN of a key. An alias is not taken: it can be pointed at another key, and what
-// was encrypted with the first is then lost to whoever follows the alias.
+// ValidateArn reports what is not the ARN of a key. An alias is not taken: it can be pointed at another key, which does
+// not decrypt what the first encrypted.
 func ValidateArn(path, arn string) (problems problem.List) {
 	if !keyArn.MatchString(arn) {
 		problems.Add(path, "is not the ARN of a KMS key", arn,

@@ -38,9 +38,8 @@ type Network struct {
 	CIDR string
 	// Private subnets hold nodes, public ones internet-facing load balancers. Public is empty with NAT none.
 	Private, Public Subnets
-	// Ready is what a node needs to reach anything: routes and endpoints. What starts nodes depends on it, not only on
-	// the outputs, and not on the component: which of a component's children a dependency on it covers is a matter of
-	// timing in Pulumi's Go SDK.
+	// Ready must exist before any node, and outlive it: routes and endpoints. To depend on the outputs is not enough,
+	// nor to depend on the component: which of its children that covers is a matter of timing in Pulumi's Go SDK.
 	Ready []pulumi.Resource
 }
 
@@ -64,8 +63,14 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 	r := &renderer{ctx: ctx, name: name, args: a, plan: plan, network: c}
-	for _, step := range []func() error{r.vpc, r.privateSubnets, r.publicSubnets, r.nat, r.gatewayEndpoint,
-		r.interfaceEndpoints} {
+	for _, step := range []func() error{
+		r.vpc,
+		r.privateSubnets,
+		r.publicSubnets,
+		r.nat,
+		r.gatewayEndpoint,
+		r.interfaceEndpoints,
+	} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("network %q: %w", name, err)
 		}
@@ -98,8 +103,8 @@ func Existing(ctx *pulumi.Context, name string, args *ExistingArgs, opts ...pulu
 	}
 	c := &Network{VpcID: pulumi.String(args.VpcID).ToStringOutput(), CIDR: args.CIDR}
 	c.Private, c.Public = existing(args.Private), existing(args.Public)
-	if err := ctx.RegisterComponentResourceV2(networkType, name, pulumi.Map{"vpcId": pulumi.String(args.VpcID)}, c,
-		opts...); err != nil {
+	inputs := pulumi.Map{"vpcId": pulumi.String(args.VpcID)}
+	if err := ctx.RegisterComponentResourceV2(networkType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 	return c, c.registerOutputs(ctx)
@@ -190,7 +195,9 @@ func (r *renderer) publicSubnets() error {
 		return err
 	}
 	r.publicRoute, err = ec2.NewRoute(r.ctx, r.name+"-public-internet", &ec2.RouteArgs{
-		RouteTableId: r.publicTable.ID(), DestinationCidrBlock: pulumi.String("0.0.0.0/0"), GatewayId: r.gateway.ID(),
+		RouteTableId:         r.publicTable.ID(),
+		DestinationCidrBlock: pulumi.String("0.0.0.0/0"),
+		GatewayId:            r.gateway.ID(),
 	}, pulumi.Parent(r.network))
 	if err != nil {
 		return fmt.Errorf("create public route: %w", err)
@@ -227,7 +234,8 @@ func (r *renderer) subnet(name string, zone Zone, cidr, roleTag string, table *e
 		return Subnet{}, fmt.Errorf("create subnet %s: %w", name, err)
 	}
 	association, err := ec2.NewRouteTableAssociation(r.ctx, name, &ec2.RouteTableAssociationArgs{
-		SubnetId: subnet.ID(), RouteTableId: table.ID(),
+		SubnetId:     subnet.ID(),
+		RouteTableId: table.ID(),
 	}, pulumi.Parent(r.network))
 	if err != nil {
 		return Subnet{}, fmt.Errorf("associate subnet %s: %w", name, err)

@@ -23,7 +23,9 @@ func (r *renderer) nat() error {
 		}
 		public := r.network.Public.In(zone)[0]
 		gateways[zone], err = ec2.NewNatGateway(r.ctx, name, &ec2.NatGatewayArgs{
-			AllocationId: address.ID(), SubnetId: public.ID, Tags: r.tags(name),
+			AllocationId: address.ID(),
+			SubnetId:     public.ID,
+			Tags:         r.tags(name),
 			// Without its way to the internet the gateway exists and forwards nothing.
 		}, pulumi.Parent(r.network), pulumi.DependsOn([]pulumi.Resource{r.publicRoute, public.routed}))
 		if err != nil {

@@ -28,7 +28,7 @@ const (
 	minBits, maxBits = 16, 21
 )
 
-// Zone of a region. Its name means another zone in another account, its ID does not.
+// Zone of a region. A name can mean another zone in another account; an ID means the same zone in all.
 type Zone struct {
 	Name string // for example "us-west-2a"
 	ID   string // for example "usw2-az1"; empty when not known
