@@ -36,7 +36,8 @@ type Role struct {
 
 	Arn  pulumi.StringOutput
 	Name pulumi.StringOutput
-	// Ready are the policy attachments. What needs the permissions depends on them, not on the role alone.
+	// Ready must exist before what needs the permissions, and outlive it: the policy attachments. The role alone is not
+	// enough.
 	Ready []pulumi.Resource
 }
 

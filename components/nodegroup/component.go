@@ -62,7 +62,7 @@ type NodeGroup struct {
 	Arn  pulumi.StringOutput
 	// AsgName of the Auto Scaling group that EKS made; never empty.
 	AsgName pulumi.StringOutput
-	// Ready is the group itself: what everything that runs on the nodes depends on.
+	// Ready must exist before anything that runs on the nodes, and outlive it: the group itself.
 	Ready []pulumi.Resource
 }
 
@@ -125,7 +125,9 @@ func groupArgs(a Args, template *ec2.LaunchTemplate, tags pulumi.StringMapOutput
 	var taints eks.NodeGroupTaintArray
 	for _, t := range a.Taints {
 		taints = append(taints, eks.NodeGroupTaintArgs{
-			Key: pulumi.String(t.Key), Value: pulumi.String(t.Value), Effect: pulumi.String(t.Effect.EKS()),
+			Key:    pulumi.String(t.Key),
+			Value:  pulumi.String(t.Value),
+			Effect: pulumi.String(t.Effect.EKS()),
 		})
 	}
 	return &eks.NodeGroupArgs{
@@ -178,8 +180,10 @@ func (c *NodeGroup) launchTemplate(ctx *pulumi.Context, name string, a Args,
 		BlockDeviceMappings: ec2.LaunchTemplateBlockDeviceMappingArray{ec2.LaunchTemplateBlockDeviceMappingArgs{
 			DeviceName: pulumi.String(rootDevice),
 			Ebs: ec2.LaunchTemplateBlockDeviceMappingEbsArgs{
-				VolumeType: pulumi.String("gp3"), VolumeSize: pulumi.Int(a.DiskGiB),
-				Encrypted: pulumi.String("true"), DeleteOnTermination: pulumi.String("true"),
+				VolumeType:          pulumi.String("gp3"),
+				VolumeSize:          pulumi.Int(a.DiskGiB),
+				Encrypted:           pulumi.String("true"),
+				DeleteOnTermination: pulumi.String("true"),
 			},
 		}},
 		TagSpecifications: specifications,

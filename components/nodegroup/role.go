@@ -27,7 +27,7 @@ type Role struct {
 
 	Arn  pulumi.StringOutput
 	Name pulumi.StringOutput
-	// Ready are the policy attachments.
+	// Ready must exist before the nodes, and outlive them: the policy attachments.
 	Ready []pulumi.Resource
 }
 
@@ -41,8 +41,8 @@ func NewRole(ctx *pulumi.Context, name string, args *RoleArgs, opts ...pulumi.Re
 		return nil, fmt.Errorf("trust of node role %s: %w", name, err)
 	}
 	c := &Role{}
-	if err := ctx.RegisterComponentResourceV2(roleType, name, pulumi.Map{"ssm": pulumi.Bool(args.SSM)}, c,
-		opts...); err != nil {
+	inputs := pulumi.Map{"ssm": pulumi.Bool(args.SSM)}
+	if err := ctx.RegisterComponentResourceV2(roleType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 	role, err := iam.NewRole(ctx, name+"-role", &iam.RoleArgs{
@@ -57,7 +57,8 @@ func NewRole(ctx *pulumi.Context, name string, args *RoleArgs, opts ...pulumi.Re
 	for _, key := range slices.Sorted(maps.Keys(policies)) {
 		// Made before the old one is deleted, an attachment of the same policy would go with it (field fault BR-47).
 		a, err := iam.NewRolePolicyAttachment(ctx, name+"-"+key, &iam.RolePolicyAttachmentArgs{
-			Role: role.Name, PolicyArn: pulumi.String(policies[key]),
+			Role:      role.Name,
+			PolicyArn: pulumi.String(policies[key]),
 		}, pulumi.Parent(c), pulumi.DeleteBeforeReplace(true))
 		if err != nil {
 			return nil, fmt.Errorf("attach policy %s of %s: %w", key, name, err)
