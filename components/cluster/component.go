@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headroom-eks/headroom/components/automode"
 	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/irsa"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/cloudwatch"
@@ -22,13 +23,6 @@ import (
 )
 
 const clusterType = "headroom:cluster:Cluster"
-
-// AutoMode lets EKS run the nodes. Without it all three of its capabilities are switched off.
-type AutoMode struct {
-	// NodePools are the built-in ones to keep: general-purpose, system, or none. With one the cluster carries the
-	// nodes' role.
-	NodePools []string
-}
 
 // Args of a control plane.
 type Args struct {
@@ -57,7 +51,8 @@ type Args struct {
 	VPCCNIVersion, KubeProxyVersion string
 	// PrefixDelegation gives nodes addresses in blocks of 16.
 	PrefixDelegation bool
-	AutoMode         *AutoMode
+	// AutoMode lets EKS run the nodes. While it is off, all three of its capabilities are switched off explicitly.
+	AutoMode automode.Settings
 	// Protect the EKS cluster from deletion and replacement.
 	Protect bool
 	// Account to make it in.
@@ -120,7 +115,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	inputs := pulumi.Map{
 		"name":     a.Name,
 		"version":  pulumi.String(a.Version),
-		"autoMode": pulumi.Bool(a.AutoMode != nil),
+		"autoMode": pulumi.Bool(a.AutoMode.Enabled),
 	}
 	if err := ctx.RegisterComponentResourceV2(clusterType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
@@ -226,12 +221,12 @@ func eksArgs(a Args, key pulumi.StringInput) *eks.ClusterArgs {
 	if len(a.PublicAccessCIDRs) > 0 {
 		args.PublicAccessCidrs = pulumi.ToStringArray(a.PublicAccessCIDRs)
 	}
-	if a.AutoMode != nil {
+	if a.AutoMode.Enabled {
 		args.AutoMode = &eks.AutoModeOptionsArgs{
 			Enabled: true,
 			// EKS refuses a node role without a built-in pool, and the component would make and send one all the same.
-			CreateNodeRole: pulumi.BoolRef(len(a.AutoMode.NodePools) > 0),
-			ComputeConfig:  &eks.ClusterComputeConfigArgs{NodePools: pulumi.ToStringArray(a.AutoMode.NodePools)},
+			CreateNodeRole: pulumi.BoolRef(a.AutoMode.ClusterCarriesNodeRole()),
+			ComputeConfig:  &eks.ClusterComputeConfigArgs{NodePools: pulumi.ToStringArray(a.AutoMode.BuiltInPools)},
 		}
 		return args
 	}

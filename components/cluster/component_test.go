@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headroom-eks/headroom/components/automode"
 	"github.com/headroom-eks/headroom/components/cluster"
 	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/internal/recorder"
@@ -221,7 +222,7 @@ func TestWithoutAutoModeItsCapabilitiesAreOff(t *testing.T) {
 }
 
 func autoMode(a *cluster.Args) {
-	a.AutoMode = &cluster.AutoMode{NodePools: []string{"system"}}
+	a.AutoMode = automode.Settings{Enabled: true, BuiltInPools: []string{"system"}}
 	a.VPCCNIVersion, a.KubeProxyVersion = "", ""
 }
 
@@ -378,7 +379,7 @@ func TestInvalidArgsNameEveryProblem(t *testing.T) {
 	a := args()
 	a.Version, a.PublicAccessCIDRs, a.LogTypes, a.LogRetentionDays = "latest", []string{"10.0.0.1"}, []string{"all"}, 10
 	a.UpgradePolicy, a.VPCCNIVersion, a.Account.Partition, a.SubnetIDs = "NONE", "", "", nil
-	a.AutoMode, a.SecretsKeyArn = nil, "alias/secrets"
+	a.SecretsKeyArn = "alias/secrets"
 	a.Access["Ops"] = cluster.Access{PrincipalArn: a.Access["ci"].PrincipalArn, Policy: "root"}
 	a.Access["broken"] = cluster.Access{PrincipalArn: "ci", Policy: "view"}
 	_, err := run(t, a, answers())
@@ -411,8 +412,8 @@ func TestOnlyBuiltInPoolsAreAccepted(t *testing.T) {
 	for _, pools := range [][]string{{"general-purpose", "sytem"}, {"system", "system"}} {
 		a := args()
 		autoMode(a)
-		a.AutoMode.NodePools = pools
-		if _, err := run(t, a, answers()); err == nil || !strings.Contains(err.Error(), "autoMode.nodePools") {
+		a.AutoMode.BuiltInPools = pools
+		if _, err := run(t, a, answers()); err == nil || !strings.Contains(err.Error(), "autoMode.builtInPools") {
 			t.Errorf("%v: error %v", pools, err)
 		}
 	}

@@ -26,7 +26,7 @@ func controlPlane(a Args) pulumi.ResourceTransform {
 			"authenticationMode":                      pulumi.String("API"),
 			"bootstrapClusterCreatorAdminPermissions": pulumi.Bool(creatorIsAdmin(a.Access)),
 		}
-		if a.AutoMode == nil {
+		if !a.AutoMode.Enabled {
 			off := pulumi.Map{"enabled": pulumi.Bool(false)}
 			props["computeConfig"] = off
 			props["storageConfig"] = pulumi.Map{"blockStorage": off}
@@ -44,7 +44,7 @@ func controlPlane(a Args) pulumi.ResourceTransform {
 		// EKS reads it once. Naming the first admin later would otherwise replace the cluster.
 		opts.IgnoreChanges = append(opts.IgnoreChanges[:len(opts.IgnoreChanges):len(opts.IgnoreChanges)],
 			"accessConfig.bootstrapClusterCreatorAdminPermissions")
-		if a.AutoMode == nil {
+		if !a.AutoMode.Enabled {
 			// The provider takes a node role that goes away for a change of the role, and replaces the cluster; EKS
 			// lets it stay while Auto Mode is off. https://github.com/hashicorp/terraform-provider-aws/issues/40411
 			opts.IgnoreChanges = append(opts.IgnoreChanges, "computeConfig.nodeRoleArn")

@@ -50,9 +50,6 @@ var UpgradePolicies = []string{Standard, Extended}
 // AccessPolicies lists what a principal can be given.
 var AccessPolicies = slices.Sorted(maps.Keys(accessPolicies))
 
-// builtInPools of Auto Mode. https://docs.aws.amazon.com/eks/latest/userguide/set-builtin-node-pools.html
-var builtInPools = []string{"general-purpose", "system"}
-
 // MaxName is EKS's limit of a cluster's name, in characters.
 const MaxName = 100
 
@@ -210,21 +207,11 @@ func (a Args) validate() problem.List {
 	problems.Join(ValidateLogTypes("logTypes", a.LogTypes))
 	problems.Join(ValidateLogRetention("logRetentionDays", a.LogRetentionDays))
 	problem.OneOf(&problems, "upgradePolicy", a.UpgradePolicy, UpgradePolicies)
-	if a.AutoMode == nil {
+	problems.Join(a.AutoMode.Validate("autoMode"))
+	if !a.AutoMode.Enabled {
 		problems.Join(ValidateAddonVersion("vpcCniVersion", "vpc-cni", a.VPCCNIVersion, a.Version))
 		problems.Join(ValidateAddonVersion("kubeProxyVersion", "kube-proxy", a.KubeProxyVersion, a.Version))
-	} else {
-		problems.Join(a.AutoMode.validate("autoMode.nodePools"))
 	}
-	return problems
-}
-
-// validate reports built-in pools that EKS does not know (field fault BR-84). None is a choice too.
-func (m *AutoMode) validate(path string) (problems problem.List) {
-	for i, name := range m.NodePools {
-		problem.OneOf(&problems, fmt.Sprintf("%s[%d]", path, i), name, builtInPools)
-	}
-	problem.Unique(&problems, path, m.NodePools)
 	return problems
 }
 

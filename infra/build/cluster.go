@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/headroom-eks/headroom/components/automode"
 	"github.com/headroom-eks/headroom/components/cluster"
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
 	"github.com/pulumi/pulumi-random/sdk/v4/go/random"
@@ -56,7 +57,7 @@ func (b *builder) makeCluster() error {
 		args.Access[key] = cluster.Access{PrincipalArn: a.PrincipalARN, Policy: a.Policy}
 	}
 	if b.plan.Cluster.AutoMode {
-		args.AutoMode = &cluster.AutoMode{NodePools: env.AutoMode.BuiltInPools}
+		args.AutoMode = automode.Settings{Enabled: true, BuiltInPools: env.AutoMode.BuiltInPools}
 	}
 	b.Cluster, err = cluster.New(b.ctx, "cluster", args, b.ofAWS(),
 		pulumi.DependsOn(b.network.Ready)) // the control plane's interfaces go before the subnets' routes do
