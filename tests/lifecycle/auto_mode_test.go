@@ -5,16 +5,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/sandbox/kubernetes"
 	"github.com/headroom-eks/headroom/sandbox/run"
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
 // pending plays pods for which Karpenter or Auto Mode brings a pool to a number of nodes.
-func (e *environment) pending(pool string, nodes int) {
+func (e *environment) pending(name string, nodes int) {
 	e.t.Helper()
 	e.act(func(s *world.State) error {
-		_, err := kubernetes.ScaleNodePool(s, s.OfType("aws:eks/cluster:Cluster")[0].ID, pool, nodes)
+		_, err := kubernetes.ScaleNodePool(s, s.OfType(clusterToken)[0].ID, name, nodes)
 		return err
 	})
 }
@@ -41,18 +43,19 @@ func (e *environment) clusterStep(r run.Result) run.Step {
 }
 
 // computeConfig of the cluster in the account.
-func (e *environment) computeConfig() (config map[string]any) {
+func (e *environment) computeConfig() (settings map[string]any) {
 	e.t.Helper()
 	e.view(func(s *world.State) error {
-		config, _ = s.OfType("aws:eks/cluster:Cluster")[0].Outputs["computeConfig"].(map[string]any)
+		settings, _ = s.OfType(clusterToken)[0].Outputs["computeConfig"].(map[string]any)
 		return nil
 	})
-	return config
+	return settings
 }
 
 func TestAutoModeFromNothingToNothing(t *testing.T) {
-	e := start(t, stackFile("pools: [{name: gpu-l4, scaler: auto-mode, instanceTypes: [g6.xlarge], capacityTypes: "+
-		"[on-demand], maxNodeCount: 4}]"))
+	e := start(t, config.Environment{
+		Pools: []config.Pool{provisioned("gpu-l4", pool.AutoMode, "g6.xlarge", 4, pool.OnDemand)},
+	})
 	e.step("nothing is made beside it that Auto Mode brings or excludes, field fault BR-10", func() {
 		first := e.up()
 		for _, typ := range []string{
@@ -85,97 +88,100 @@ func TestAutoModeFromNothingToNothing(t *testing.T) {
 	e.step("everything goes, its nodes too", func() { e.down() })
 }
 
-func TestSwitchingAutoModeKeepsTheCluster(t *testing.T) {
-	const (
-		fixed = "pools: [{name: gpu-l4, scaler: fixed, instanceTypes: [g6.xlarge], nodeCount: 1}]"
-		auto  = "pools: [{name: gpu-auto, scaler: auto-mode, instanceTypes: [g6.xlarge], capacityTypes: [on-demand], " +
-			"maxNodeCount: 2}]"
-		own = "general: {scaler: auto-mode, capacityTypes: [on-demand], limits: {vcpus: 16, memoryGiB: 64}}"
-	)
-	e := start(t, stackFile(fixed, "autoMode: {}"))
-	e.up()
-	inPlace := func(r run.Result) {
-		e.t.Helper()
-		if step := e.clusterStep(r); step.Op != "update" || len(step.Replaces) > 0 {
-			e.t.Errorf("the cluster's step is %s, replacing for %q", step.Op, step.Replaces)
-		}
+// The three environments that a cluster is switched between.
+var (
+	withoutAutoMode = []config.Pool{fixed("gpu-l4", "g6.xlarge", 1)}
+	withAutoMode    = []config.Pool{provisioned("gpu-auto", pool.AutoMode, "g6.xlarge", 2, pool.OnDemand)}
+	ownGeneral      = config.General{
+		Scaler:        pool.AutoMode,
+		CapacityTypes: []pool.CapacityType{pool.OnDemand},
+		Limits:        config.GeneralLimits{VCPUs: 16, MemoryGiB: 64},
 	}
+)
+
+func TestSwitchingAutoModeKeepsTheCluster(t *testing.T) {
+	e := start(t, config.Environment{Pools: withoutAutoMode})
+	e.up()
 	e.step("a switch is refused until it is allowed, field fault BR-83", func() {
-		e.configure(fixed, auto)
-		e.refused("autoMode", "would switch it on", "autoMode.allowSwitch: true")
+		e.trying(func(env *config.Environment) { env.Pools = withAutoMode }, func() {
+			e.refused("autoMode", "would switch it on", "autoMode.allowSwitch: true")
+		})
 	})
 	e.step("opting in without built-in pools updates the cluster in place and sends no node role", func() {
-		e.configure("autoMode: {}", "autoMode: {allowSwitch: true, builtInPools: []}\n    "+own)
+		e.change(func(env *config.Environment) {
+			env.AutoMode = config.AutoMode{AllowSwitch: true, BuiltInPools: []string{}}
+			env.General, env.Pools = &ownGeneral, withAutoMode
+		})
 		in := e.up()
-		inPlace(in)
-		if config := e.computeConfig(); config["enabled"] != true || config["nodeRoleArn"] != nil {
-			e.t.Errorf("computeConfig is %v", config)
-		}
+		e.switched(in, true, false)
 		if entries := made(in, "aws:eks/accessEntry:AccessEntry"); len(entries) != 1 {
 			e.t.Errorf("access entries of our own: %q", entries)
 		}
-		e.settled()
 	})
 	e.step("pools go in an update of their own, with their nodes", func() {
 		e.pending("gpu-auto", 1)
 		e.pending("general", 1)
-		e.configure(auto, "pools: []", "allowSwitch: true,", "allowSwitch: true, keep: true,", own, "")
+		e.change(func(env *config.Environment) { env.AutoMode.Keep, env.General, env.Pools = true, nil, nil })
 		out := e.up()
 		if len(out.Named("cluster-eks-eksCluster")) > 0 {
 			e.t.Errorf("the cluster is touched already: %+v", out.Named("cluster-eks-eksCluster"))
 		}
-		e.view(func(s *world.State) error {
-			for _, i := range s.SortedInstances((*world.Instance).Running) {
-				e.t.Errorf("%s of %s still runs", i.ID, i.Pool)
-			}
-			return nil
-		})
+		for _, node := range e.nodes() {
+			e.t.Errorf("%s still runs", node)
+		}
 	})
 	e.step("opting out updates the cluster in place", func() {
-		e.configure("pools: []", fixed, " keep: true,", "")
-		inPlace(e.up())
-		if config := e.computeConfig(); config["enabled"] != false {
-			e.t.Errorf("computeConfig is %v", config)
-		}
-		e.settled()
+		e.change(func(env *config.Environment) { env.AutoMode.Keep, env.Pools = false, withoutAutoMode })
+		e.switched(e.up(), false, false)
 	})
 	e.step("opting in with a built-in pool updates the cluster in place and sends a node role", func() {
-		e.configure(fixed, auto, "builtInPools: []", "builtInPools: [system]")
-		inPlace(e.up())
-		if config := e.computeConfig(); config["enabled"] != true || config["nodeRoleArn"] == nil {
-			e.t.Errorf("computeConfig is %v", config)
-		}
-		e.settled()
+		e.change(func(env *config.Environment) {
+			env.AutoMode.BuiltInPools, env.Pools = []string{"system"}, withAutoMode
+		})
+		e.switched(e.up(), true, true)
 	})
-	e.step("the last built-in pool cannot be taken away, since that replaces the cluster", func() {
-		e.configure("builtInPools: [system]", "builtInPools: []", auto, auto+"\n    "+own)
-		e.refused("autoMode.builtInPools", "replace")
-		e.configure("builtInPools: []", "builtInPools: [system]", own, "")
-	})
-	e.step("opting out with a built-in pool keeps the node role in the cluster's settings", func() {
-		e.configure(auto, "pools: []", "allowSwitch: true,", "allowSwitch: true, keep: true,")
-		e.up()
-		e.configure("pools: []", fixed, " keep: true,", "")
-		inPlace(e.up())
-		if config := e.computeConfig(); config["enabled"] != false || config["nodeRoleArn"] == nil {
-			e.t.Errorf("computeConfig is %v", config)
-		}
-		e.settled()
-	})
-	e.step("opting in again with another node role is refused, since that replaces the cluster", func() {
-		e.configure(fixed, auto)
-		e.refused("autoMode.builtInPools", "replace")
-	})
-	e.step("opting in again without built-in pools is refused too, since the settings cannot lose the role", func() {
-		e.configure("builtInPools: [system]", "builtInPools: []", auto, auto+"\n    "+own)
-		e.refused("autoMode.builtInPools", "replace")
-		e.configure(auto+"\n    "+own, fixed)
-	})
+	switchBackWithTheNodeRole(e)
 	e.step("everything goes", func() { e.down() })
 }
 
+// switchBackWithTheNodeRole: a built-in pool has given the cluster a node role, which EKS never takes away.
+func switchBackWithTheNodeRole(e *environment) {
+	e.step("the last built-in pool cannot be taken away, since that replaces the cluster", func() {
+		e.trying(func(env *config.Environment) {
+			env.AutoMode.BuiltInPools, env.General = []string{}, &ownGeneral
+		}, func() { e.refused("autoMode.builtInPools", "replace") })
+	})
+	e.step("opting out with a built-in pool keeps the node role in the cluster's settings", func() {
+		e.change(func(env *config.Environment) { env.AutoMode.Keep, env.Pools = true, nil })
+		e.up()
+		e.change(func(env *config.Environment) { env.AutoMode.Keep, env.Pools = false, withoutAutoMode })
+		e.switched(e.up(), false, true)
+	})
+	e.step("opting in again with another node role is refused, since that replaces the cluster", func() {
+		e.trying(func(env *config.Environment) { env.Pools = withAutoMode }, func() {
+			e.refused("autoMode.builtInPools", "replace")
+		})
+	})
+	e.step("opting in again without built-in pools is refused too, since the settings cannot lose the role", func() {
+		e.trying(func(env *config.Environment) {
+			env.AutoMode.BuiltInPools, env.General, env.Pools = []string{}, &ownGeneral, withAutoMode
+		}, func() { e.refused("autoMode.builtInPools", "replace") })
+	})
+}
+
+// switched wants an update to have changed the cluster in place, to these settings of Auto Mode, and to have settled.
+func (e *environment) switched(r run.Result, enabled, nodeRole bool) {
+	e.t.Helper()
+	if step := e.clusterStep(r); step.Op != "update" || len(step.Replaces) > 0 {
+		e.t.Errorf("the cluster's step is %s, replacing for %q", step.Op, step.Replaces)
+	}
+	if settings := e.computeConfig(); settings["enabled"] != enabled || (settings["nodeRoleArn"] != nil) != nodeRole {
+		e.t.Errorf("computeConfig is %v", settings)
+	}
+	e.settled()
+}
+
 func TestAutoModeIsNotSharedWithPoolsOfOurs(t *testing.T) {
-	e := start(t, stackFile("autoMode: {keep: true}", "pools: [{name: gpu-l4, scaler: fixed, instanceTypes: "+
-		"[g6.xlarge], nodeCount: 1}]"))
+	e := start(t, config.Environment{AutoMode: config.AutoMode{Keep: true}, Pools: withoutAutoMode})
 	e.refused("autoMode.keep", "gpu-l4")
 }

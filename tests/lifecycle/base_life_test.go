@@ -8,24 +8,46 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/sandbox/run"
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
 // base is the founding environment with a second pool beside it.
-func base() string {
-	return stackFile(
-		"tags: {environment: test}",
-		"pools: [{name: gpu-l4, scaler: fixed, instanceTypes: [g6.xlarge], nodeCount: 1, minNodeCount: 0, "+
-			"maxNodeCount: 4},"+
-			" {name: gpu-quad, scaler: fixed, instanceTypes: [g6.12xlarge], nodeCount: 0, labels: {team: search}}]",
-	)
+func base() config.Environment {
+	l4, quad := fixed("gpu-l4", "g6.xlarge", 1), fixed("gpu-quad", "g6.12xlarge", 0)
+	l4.MinNodeCount, l4.MaxNodeCount = new(0), new(4)
+	quad.Labels = map[string]string{"team": "search"}
+	return config.Environment{Pools: []config.Pool{l4, quad}}
 }
 
 func TestBaseEnvironmentThroughItsLife(t *testing.T) {
 	e := start(t, base())
-	var preview, first run.Result
+	first := firstUpdateOfBase(e)
+	baseAdvertisesWhatItHas(e, first)
+	baseClusterIsComplete(e, first)
+	e.step("a second update plans nothing", func() {
+		if second := e.up(); second.Changed() {
+			e.t.Errorf("it plans %v", second.Ops())
+		}
+	})
+	e.step("a refresh finds nothing changed", func() {
+		if refreshed, err := e.Refresh(testContext); err != nil || refreshed.Changed() {
+			e.t.Errorf("%v, %v", refreshed.Ops(), err)
+		}
+	})
+	editsTouchWhatTheyName(e)
+	sizesAreOurs(e)
+	e.step("a pool scaled down and everything else goes", func() {
+		e.changePool("gpu-quad", func(p *config.Pool) { p.NodeCount = new(0) })
+		e.up()
+		e.down()
+	})
+}
 
+// firstUpdateOfBase returns what the first update did.
+func firstUpdateOfBase(e *environment) (first run.Result) {
+	var preview run.Result
 	e.step("the preview of a new stack says what it cannot know", func() {
 		preview = e.preview()
 		for _, output := range []string{"capacity", "clusterEndpoint", "kubeconfig", "oidcProviderArn"} {
@@ -48,6 +70,10 @@ func TestBaseEnvironmentThroughItsLife(t *testing.T) {
 			e.t.Errorf("preview (-) and update (+) register different resources:\n%s", diff)
 		}
 	})
+	return first
+}
+
+func baseAdvertisesWhatItHas(e *environment, first run.Result) {
 	e.step("a pool that nothing scales advertises the nodes it has", func() { // the founding bug
 		if p := e.pool(first.Outputs, "gpu-l4"); p.Nodes.Realized != 1 || p.Nodes.Maximum != 1 || p.Nodes.Firm != 1 ||
 			p.BoundBy != "no-autoscaler" {
@@ -68,8 +94,11 @@ func TestBaseEnvironmentThroughItsLife(t *testing.T) {
 			e.t.Errorf("bounds %d/%d/%d", g.Min, g.Desired, g.Max)
 		}
 	})
+}
+
+func baseClusterIsComplete(e *environment, first run.Result) {
 	e.step("what pulumi-eks lacks reaches its inner cluster", func() {
-		cluster := one(e, first, "aws:eks/cluster:Cluster")
+		cluster := one(e, first, clusterToken)
 		want := map[string]any{
 			"upgradePolicy":              map[string]any{"supportType": "STANDARD"},
 			"computeConfig":              map[string]any{"enabled": false},
@@ -89,7 +118,7 @@ func TestBaseEnvironmentThroughItsLife(t *testing.T) {
 		}
 	})
 	e.step("the creator is admin where nobody else is named", func() { // field fault BR-45
-		access, _ := one(e, first, "aws:eks/cluster:Cluster").Inputs["accessConfig"].(map[string]any)
+		access, _ := one(e, first, clusterToken).Inputs["accessConfig"].(map[string]any)
 		if access["bootstrapClusterCreatorAdminPermissions"] != true {
 			e.t.Errorf("%v", access)
 		}
@@ -99,23 +128,15 @@ func TestBaseEnvironmentThroughItsLife(t *testing.T) {
 		for i, s := range first.Steps {
 			order[s.Type] = i + 1
 		}
-		if logs, cluster := order[world.LogGroupType], order["aws:eks/cluster:Cluster"]; logs == 0 || logs > cluster {
+		if logs, cluster := order[world.LogGroupType], order[clusterToken]; logs == 0 || logs > cluster {
 			e.t.Errorf("log group is step %d, the cluster %d", logs, cluster)
 		}
 	})
-	e.step("a second update plans nothing", func() {
-		if second := e.up(); second.Changed() {
-			e.t.Errorf("it plans %v", second.Ops())
-		}
-	})
-	e.step("a refresh finds nothing changed", func() {
-		if refreshed, err := e.Refresh(testContext); err != nil || refreshed.Changed() {
-			e.t.Errorf("%v, %v", refreshed.Ops(), err)
-		}
-	})
+}
 
+func editsTouchWhatTheyName(e *environment) {
 	e.step("a tag on everything replaces nothing", func() { // field fault BR-89
-		e.configure("{environment: test}", "{environment: test, owner: search}")
+		e.change(func(env *config.Environment) { env.Tags["owner"] = "search" })
 		tagged := e.up()
 		for name, ops := range changes(tagged) {
 			if ops != "update" {
@@ -130,7 +151,7 @@ func TestBaseEnvironmentThroughItsLife(t *testing.T) {
 		}
 	})
 	e.step("a changed count touches its own group only", func() {
-		e.configure("nodeCount: 0, labels", "nodeCount: 1, labels")
+		e.changePool("gpu-quad", func(p *config.Pool) { p.NodeCount = new(1) })
 		e.changed(map[string]string{"pool-gpu-quad-group NodeGroup": "update"}, "scalingConfig")
 	})
 	e.step("the new count is advertised", func() {
@@ -143,19 +164,22 @@ func TestBaseEnvironmentThroughItsLife(t *testing.T) {
 		}
 	})
 	e.step("a changed label touches its own group only", func() {
-		e.configure("{team: search}", "{team: ranking}")
+		e.changePool("gpu-quad", func(p *config.Pool) { p.Labels["team"] = "ranking" })
 		e.changed(map[string]string{"pool-gpu-quad-group NodeGroup": "update"}, "labels")
 	})
 	e.step("a changed disk makes a new version of its launch template and rolls its group", func() {
-		e.configure("{team: ranking}", "{team: ranking}, diskGiB: 300")
+		e.changePool("gpu-quad", func(p *config.Pool) { p.DiskGiB = 300 })
 		e.changed(map[string]string{
 			"pool-gpu-quad-group NodeGroup":         "update",
 			"pool-gpu-quad-template LaunchTemplate": "update",
 		}, "")
 	})
+}
+
+func sizesAreOurs(e *environment) {
 	e.step("a changed instance type makes the new group before the old one goes", func() { // field fault BR-88
 		before := e.group("gpu-l4")
-		e.configure("g6.xlarge", "g6.2xlarge")
+		e.changePool("gpu-l4", func(p *config.Pool) { p.InstanceTypes = []string{"g6.2xlarge"} })
 		replaced := e.changed(map[string]string{
 			"pool-gpu-l4-group NodeGroup": "create-replacement replace delete-replaced",
 			"pool-gpu-l4 NodeGroup":       "update", // the component, which names its types
@@ -186,11 +210,6 @@ func TestBaseEnvironmentThroughItsLife(t *testing.T) {
 		if p := e.pool(e.up().Outputs, "gpu-l4"); p.Nodes.Realized != 1 || p.Nodes.Maximum != 1 {
 			e.t.Errorf("%+v", p.Nodes)
 		}
-	})
-	e.step("a pool scaled down and everything else goes", func() {
-		e.configure("nodeCount: 1, labels", "nodeCount: 0, labels")
-		e.up()
-		e.down()
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/network"
-	"github.com/headroom-eks/headroom/sandbox/run"
+	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
@@ -36,7 +36,7 @@ func landingZone(ctx *pulumi.Context) error {
 }
 
 func TestExistingNetworkIsUsedAndLeftAsItWas(t *testing.T) {
-	first := start(t, stackFile(), func(o *run.Options) { o.Program, o.Environment = landingZone, "landing" })
+	first := start(t, config.Environment{}, foreign("landing", landingZone))
 	given := first.up().Outputs
 	subnets, _ := given["private"].([]any)
 	if len(subnets) != 2 {
@@ -44,10 +44,13 @@ func TestExistingNetworkIsUsedAndLeftAsItWas(t *testing.T) {
 	}
 	before := networkOf(first)
 
-	e := inAccountOf(first, "test", stackFile(
-		fmt.Sprintf("network: {existing: {vpcId: %s, privateSubnetIds: [%s, %s]}}", given["vpc"], subnets[0],
-			subnets[1]),
-		"pools: [{name: gpu-l4, scaler: fixed, instanceTypes: [g6.xlarge], nodeCount: 2}]"))
+	e := inAccountOf(first, "test", config.Environment{
+		Network: config.Network{Existing: &config.ExistingNetwork{
+			VPCID:            fmt.Sprint(given["vpc"]),
+			PrivateSubnetIDs: []string{fmt.Sprint(subnets[0]), fmt.Sprint(subnets[1])},
+		}},
+		Pools: []config.Pool{fixed("gpu-l4", "g6.xlarge", 2)},
+	})
 	e.step("its free addresses are counted, after its nodes have taken theirs", func() {
 		outputs := e.up().Outputs
 		free := 0
@@ -108,10 +111,11 @@ func networkOf(e *environment) string {
 }
 
 func TestShortLivedEnvironmentWithoutAWayOut(t *testing.T) {
-	e := start(t, stackFile(
-		"network: {zones: [us-west-2a, us-west-2b], natGateways: none}",
-		"cluster: {uniqueSuffix: true, skipReachabilityCheck: true}",
-		"pools: [{name: gpu-l4, scaler: fixed, instanceTypes: [g6.xlarge], nodeCount: 1}]"))
+	e := start(t, config.Environment{
+		Network: config.Network{Zones: []string{"us-west-2a", "us-west-2b"}, NATGateways: "none"},
+		Cluster: config.Cluster{UniqueSuffix: true, SkipReachabilityCheck: true},
+		Pools:   []config.Pool{fixed("gpu-l4", "g6.xlarge", 1)},
+	})
 	var name any
 	e.step("its name has a suffix", func() {
 		name = e.up().Outputs["clusterName"]
@@ -121,7 +125,7 @@ func TestShortLivedEnvironmentWithoutAWayOut(t *testing.T) {
 		}
 	})
 	e.step("the suffix is stable over updates", func() {
-		e.configure("nodeCount: 1", "nodeCount: 2")
+		e.changePool("gpu-l4", func(p *config.Pool) { p.NodeCount = new(2) })
 		again := e.up()
 		if again.Outputs["clusterName"] != name || len(again.Steps) != 1 {
 			e.t.Errorf("%v became %v, by %v", name, again.Outputs["clusterName"], changes(again))

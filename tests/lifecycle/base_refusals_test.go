@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/sandbox/run"
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
@@ -14,15 +15,20 @@ import (
 const clusterToken = "aws:eks/cluster:Cluster"
 
 func TestWhatIsRefusedChangesNothing(t *testing.T) {
-	e := start(t, stackFile("pools: [{name: gpu-l4, scaler: fixed, instanceTypes: [g6.xlarge], nodeCount: 1}]"))
+	e := start(t, config.Environment{Pools: []config.Pool{fixed("gpu-l4", "g6.xlarge", 1)}})
 
 	e.step("configuration errors are told together and register nothing", func() {
-		right := "nodeCount: 1"
-		e.configure(right, "nodeCount: -1, maxNodes: 4, labels: {kubernetes.io/role: gpu}")
-		e.untouched(e.Up, "maxNodes")
-		e.configure(", maxNodes: 4", "")
-		e.untouched(e.Up, "nodeCount is -1", "kubernetes.io/role")
-		e.configure("nodeCount: -1, labels: {kubernetes.io/role: gpu}", right)
+		e.trying(func(env *config.Environment) {
+			env.Pools[0].NodeCount = new(-1)
+			env.Pools[0].Labels = map[string]string{"kubernetes.io/role": "gpu"}
+		}, func() {
+			misspelt := object(e.t, e.config)
+			misspelt["pools"].([]any)[0].(map[string]any)["maxNodes"] = 4
+			e.configure(misspelt)
+			e.untouched(e.Up, "maxNodes")
+			e.configure(object(e.t, e.config))
+			e.untouched(e.Up, "nodeCount is -1", "kubernetes.io/role")
+		})
 	})
 	e.step("an API that cannot be reached is told before any object waits on it", func() {
 		e.unreachable = true
@@ -47,6 +53,24 @@ func TestWhatIsRefusedChangesNothing(t *testing.T) {
 		}
 		e.settled()
 	})
+	versionsFollowTheLiveCluster(e)
+	e.step("what is protected is not destroyed", func() {
+		e.change(func(env *config.Environment) { env.Protect = true })
+		e.up()
+		e.fails(e.Down, "protect")
+		e.view(func(s *world.State) error {
+			if len(s.OfType(clusterToken)) != 1 {
+				e.t.Error("the cluster is gone")
+			}
+			return nil
+		})
+		e.change(func(env *config.Environment) { env.Protect = false })
+		e.up()
+		e.down()
+	})
+}
+
+func versionsFollowTheLiveCluster(e *environment) {
 	for live, want := range map[string]string{"1.37": "below the cluster", "1.34": "more than one minor"} {
 		e.step("version 1.36 is refused on a live cluster of "+live, func() {
 			e.liveVersion(live)
@@ -57,20 +81,6 @@ func TestWhatIsRefusedChangesNothing(t *testing.T) {
 		e.liveVersion("1.35")
 		e.preview()
 		e.liveVersion("1.36")
-	})
-	e.step("what is protected is not destroyed", func() {
-		e.configure("network:", "protect: true\n    network:")
-		e.up()
-		e.fails(e.Down, "protect")
-		e.view(func(s *world.State) error {
-			if len(s.OfType(clusterToken)) != 1 {
-				e.t.Error("the cluster is gone")
-			}
-			return nil
-		})
-		e.configure("protect: true", "protect: false")
-		e.up()
-		e.down()
 	})
 }
 

@@ -3,14 +3,14 @@ package lifecycle
 import (
 	"encoding/json"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/headroom-eks/headroom/capacity"
+	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
@@ -44,15 +44,22 @@ func (e *environment) quota(code string, vcpus float64) {
 	e.act(func(s *world.State) error { return s.SetQuota(code, vcpus) })
 }
 
-func TestCapacityFollowsTheAccount(t *testing.T) {
-	e := start(t, stackFile("podsSelectPool: true", "karpenter: {enableDRA: true}",
-		"capacity: {configMap: true, ssmParameter: /headroom/capacity, validFor: 30m}", "pools:",
-		"  - {name: serving, scaler: karpenter, instanceTypes: [g6.xlarge], capacityTypes: [spot, on-demand], "+
-			"maxNodeCount: 12, priority: 1}",
-		"  - {name: batch, scaler: cluster-autoscaler, instanceTypes: [g6.xlarge], maxNodeCount: 12}",
-		"  - {name: claims, scaler: karpenter, deviceMode: dra, instanceTypes: [g6.2xlarge], capacityTypes: "+
-			"[on-demand], zones: [us-west-2a], maxNodeCount: 2, priority: 2}"))
+// shared are three pools that draw from the same quotas.
+func shared() config.Environment {
+	serving := provisioned("serving", pool.Karpenter, "g6.xlarge", 12, pool.Spot, pool.OnDemand)
+	serving.Priority = 1
+	claims := provisioned("claims", pool.Karpenter, "g6.2xlarge", 2, pool.OnDemand)
+	claims.DeviceMode, claims.Zones, claims.Priority = pool.DRA, []string{"us-west-2a"}, 2
+	return config.Environment{
+		PodsSelectPool: true,
+		Karpenter:      config.Karpenter{EnableDRA: true},
+		Capacity:       config.Capacity{ConfigMap: true, SSMParameter: "/headroom/capacity", ValidFor: "30m"},
+		Pools:          []config.Pool{serving, autoscaled("batch", "g6.xlarge", 12), claims},
+	}
+}
 
+func TestCapacityFollowsTheAccount(t *testing.T) {
+	e := start(t, shared())
 	e.step("spot and on-demand add up, and only on-demand is firm", func() {
 		e.spotted()
 		e.quota(world.QuotaGOnDemand, 40)
@@ -64,26 +71,50 @@ func TestCapacityFollowsTheAccount(t *testing.T) {
 			"batch":   {0, 0, 0, capacity.VCPUQuota},
 		})
 	})
-	e.step("no output is a secret", func() {
-		const mark = "4dabf18193072939515e22adb298388d" // of a secret in a checkpoint
-		text, err := os.ReadFile(filepath.Join(e.Home(), "state", ".pulumi", "stacks", "headroom", "test.json"))
-		if err != nil {
-			e.t.Fatal(err)
+	documentIsPublished(e)
+	mirrorsAreTheOutput(e)
+	e.step("the document holds as long as it says", func() {
+		doc := e.document(e.up().Outputs)
+		if !doc.ObservedAt.Equal(e.now) || !doc.ValidUntil.Equal(e.now.Add(30*time.Minute)) {
+			e.t.Errorf("observed %s, valid until %s", doc.ObservedAt, doc.ValidUntil)
 		}
-		var state struct {
-			Checkpoint struct {
-				Latest struct {
-					Resources []struct {
-						Type    string
-						Outputs map[string]json.RawMessage
-					}
-				}
+	})
+	e.step("the time that passed alone writes nothing but the document", func() {
+		e.now = e.now.Add(time.Hour)
+		later := e.up()
+		for _, s := range later.Steps {
+			if s.Name != "capacity" || s.Op != "update" { // replaced, it would be away for a moment
+				e.t.Errorf("%s %s", s.Op, s.URN)
 			}
 		}
-		if err := json.Unmarshal(text, &state); err != nil {
-			e.t.Fatal(err)
+		if doc := e.document(later.Outputs); !doc.ObservedAt.Equal(e.now) {
+			e.t.Errorf("observed %s, want %s", doc.ObservedAt, e.now)
 		}
-		for _, r := range state.Checkpoint.Latest.Resources {
+	})
+	quotasBound(e)
+	unansweredQuestionsPromiseNothing(e)
+	e.step("a zone that no longer offers the type leaves the pool's zones", func() {
+		e.quota(world.QuotaGOnDemand, 96)
+		e.act(func(s *world.State) error { return s.EmptyZone("us-west-2b", "g6.xlarge", false) })
+		e.change(func(env *config.Environment) { env.Pools = slices.Delete(env.Pools, 1, 2) })
+		p := e.pool(e.up().Outputs, "serving")
+		if !slices.Equal(p.Zones, []string{"us-west-2a"}) ||
+			!slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "only zone us-west-2a") }) {
+			e.t.Errorf("zones %q, notes %q", p.Zones, p.Notes)
+		}
+	})
+	e.step("a type that no zone offers is refused", func() {
+		e.act(func(s *world.State) error { return s.EmptyZone("us-west-2a", "g6.xlarge", false) })
+		e.refused("serving", "g6.xlarge")
+		e.act(func(s *world.State) error { s.FillZone("us-west-2a", "g6.xlarge"); return nil })
+	})
+	e.step("everything goes", func() { e.down() })
+}
+
+func documentIsPublished(e *environment) {
+	e.step("no output is a secret", func() {
+		const mark = "4dabf18193072939515e22adb298388d" // of a secret in a checkpoint
+		for _, r := range e.kept() {
 			if r.Type != "pulumi:pulumi:Stack" {
 				continue
 			}
@@ -99,6 +130,24 @@ func TestCapacityFollowsTheAccount(t *testing.T) {
 		}
 		e.t.Error("the checkpoint has no stack")
 	})
+	e.step("a claim-based control plane is told of the claims alone", func() {
+		outputs, err := e.Outputs(testContext)
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		text, _ := json.Marshal(outputs["gpuPools"])
+		var pools []capacity.GPUPool
+		if err := json.Unmarshal(text, &pools); err != nil {
+			e.t.Fatal(err)
+		}
+		if len(pools) != 1 || pools[0].Name != "claims" || pools[0].Nodes != 2 || len(pools[0].Devices) != 1 ||
+			pools[0].Devices[0].Count != 1 {
+			e.t.Errorf("%s", text)
+		}
+	})
+}
+
+func mirrorsAreTheOutput(e *environment) {
 	e.step("the mirrors hold the same document as the output", func() {
 		outputs, err := e.Outputs(testContext)
 		if err != nil {
@@ -129,39 +178,9 @@ func TestCapacityFollowsTheAccount(t *testing.T) {
 			return nil
 		})
 	})
-	e.step("the document holds as long as it says", func() {
-		doc := e.document(e.up().Outputs)
-		if !doc.ObservedAt.Equal(e.now) || !doc.ValidUntil.Equal(e.now.Add(30*time.Minute)) {
-			e.t.Errorf("observed %s, valid until %s", doc.ObservedAt, doc.ValidUntil)
-		}
-	})
-	e.step("the time that passed alone writes nothing but the document", func() {
-		e.now = e.now.Add(time.Hour)
-		later := e.up()
-		for _, s := range later.Steps {
-			if s.Name != "capacity" || s.Op != "update" { // replaced, it would be away for a moment
-				e.t.Errorf("%s %s", s.Op, s.URN)
-			}
-		}
-		if doc := e.document(later.Outputs); !doc.ObservedAt.Equal(e.now) {
-			e.t.Errorf("observed %s, want %s", doc.ObservedAt, e.now)
-		}
-	})
-	e.step("a claim-based control plane is told of the claims alone", func() {
-		outputs, err := e.Outputs(testContext)
-		if err != nil {
-			e.t.Fatal(err)
-		}
-		text, _ := json.Marshal(outputs["gpuPools"])
-		var pools []capacity.GPUPool
-		if err := json.Unmarshal(text, &pools); err != nil {
-			e.t.Fatal(err)
-		}
-		if len(pools) != 1 || pools[0].Name != "claims" || pools[0].Nodes != 2 || len(pools[0].Devices) != 1 ||
-			pools[0].Devices[0].Count != 1 {
-			e.t.Errorf("%s", text)
-		}
-	})
+}
+
+func quotasBound(e *environment) {
 	e.step("a raised quota is told by the next update", func() {
 		e.quota(world.QuotaGOnDemand, 96)
 		e.promises(map[string]promised{
@@ -191,6 +210,9 @@ func TestCapacityFollowsTheAccount(t *testing.T) {
 			}
 		}
 	})
+}
+
+func unansweredQuestionsPromiseNothing(e *environment) {
 	e.step("a quota that cannot be read leaves what is realized, and the update goes through", func() {
 		e.act(func(s *world.State) error { return s.Deny("servicequotas:GetServiceQuota") })
 		e.promises(map[string]promised{
@@ -212,28 +234,15 @@ func TestCapacityFollowsTheAccount(t *testing.T) {
 		}
 		e.act(func(s *world.State) error { return s.Allow("ec2:DescribeInstances") })
 	})
-	e.step("a zone that no longer offers the type leaves the pool's zones", func() {
-		e.quota(world.QuotaGOnDemand, 96)
-		e.act(func(s *world.State) error { return s.EmptyZone("us-west-2b", "g6.xlarge", false) })
-		e.configure("  - {name: batch, scaler: cluster-autoscaler, instanceTypes: [g6.xlarge], maxNodeCount: 12}", "")
-		p := e.pool(e.up().Outputs, "serving")
-		if !slices.Equal(p.Zones, []string{"us-west-2a"}) ||
-			!slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "only zone us-west-2a") }) {
-			e.t.Errorf("zones %q, notes %q", p.Zones, p.Notes)
-		}
-	})
-	e.step("a type that no zone offers is refused", func() {
-		e.act(func(s *world.State) error { return s.EmptyZone("us-west-2a", "g6.xlarge", false) })
-		e.refused("serving", "g6.xlarge")
-		e.act(func(s *world.State) error { s.FillZone("us-west-2a", "g6.xlarge"); return nil })
-	})
-	e.step("everything goes", func() { e.down() })
 }
 
 func TestLargestGangWhenAZoneGoes(t *testing.T) {
-	e := start(t, stackFile("network: {zones: [us-west-2a, us-west-2b, us-west-2c]}",
-		"pools: [{name: gangs, scaler: cluster-autoscaler, instanceTypes: [g6.xlarge], maxNodeCount: 8, spread: "+
-			"per-zone}]"))
+	gangs := autoscaled("gangs", "g6.xlarge", 8)
+	gangs.Spread = "per-zone"
+	e := start(t, config.Environment{
+		Network: config.Network{Zones: []string{"us-west-2a", "us-west-2b", "us-west-2c"}},
+		Pools:   []config.Pool{gangs},
+	})
 	if p := e.pool(e.up().Outputs, "gangs"); p.LargestGang != 3 || p.Nodes.Maximum != 8 {
 		t.Errorf("over three zones: %+v, largest gang %d", p.Nodes, p.LargestGang)
 	}
@@ -246,8 +255,10 @@ func TestLargestGangWhenAZoneGoes(t *testing.T) {
 }
 
 func TestAddressesOfASmallNetworkBound(t *testing.T) {
-	e := start(t, stackFile("network: {cidr: 10.0.0.0/21, zones: [us-west-2a, us-west-2b]}",
-		"pools: [{name: gpu-l4, scaler: cluster-autoscaler, instanceTypes: [g6.xlarge], maxNodeCount: 40}]"))
+	e := start(t, config.Environment{
+		Network: config.Network{CIDR: "10.0.0.0/21", Zones: []string{"us-west-2a", "us-west-2b"}},
+		Pools:   []config.Pool{autoscaled("gpu-l4", "g6.xlarge", 40)},
+	})
 	e.quota(world.QuotaGOnDemand, 1000)
 	p := e.pool(e.up().Outputs, "gpu-l4")
 	if p.BoundBy != capacity.SubnetAddresses || p.Nodes.Maximum < 1 || p.Nodes.Maximum >= 40 {
@@ -262,10 +273,9 @@ func TestAddressesOfASmallNetworkBound(t *testing.T) {
 }
 
 func TestReservationBacksAPool(t *testing.T) {
-	const reserved = "pools: [{name: block, scaler: karpenter, instanceTypes: [g6.xlarge], capacityTypes: " +
-		"[reserved], maxNodeCount: 4, " +
-		"reservation: {id: cr-0123456789abcdef0, count: 2, end: \"2026-11-30T09:20:00Z\"}}]"
-	e := start(t, stackFile(reserved))
+	block := provisioned("block", pool.Karpenter, "g6.xlarge", 4, pool.Reserved)
+	block.Reservation = &config.Reservation{ID: "cr-0123456789abcdef0", Count: 2, End: "2026-11-30T09:20:00Z"}
+	e := start(t, config.Environment{Pools: []config.Pool{block}})
 	e.step("it is the ceiling, firm, and ends the promise with itself", func() {
 		doc := e.document(e.up().Outputs)
 		p := e.pool(map[string]any{"capacity": doc}, "block")

@@ -1,26 +1,9 @@
 package lifecycle
 
-import (
-	"context"
-	"os"
-	"path/filepath"
-	"testing"
-)
-
-var testContext = context.Background()
-
-// shipped is a stack file of the project.
-func shipped(t *testing.T, environment string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "Pulumi."+environment+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
+import "testing"
 
 func TestDevFromNothingToNothing(t *testing.T) {
-	e := start(t, shipped(t, "dev"))
+	e := startShipped(t, "dev")
 	preview, err := e.Preview(testContext)
 	if err != nil {
 		t.Fatal(err)

@@ -6,15 +6,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
 // Field faults BR-18 and BR-91: what readers find after an update that failed.
 func TestAFailedUpdatePromisesNothingNew(t *testing.T) {
-	e := start(t, stackFile(
-		"pools: [{name: well, scaler: fixed, instanceTypes: [g6.xlarge], nodeCount: 1}, {name: scarce, scaler: "+
-			"fixed, instanceTypes: [g6.2xlarge], nodeCount: 1}]",
-	))
+	e := start(t, config.Environment{
+		Pools: []config.Pool{fixed("well", "g6.xlarge", 1), fixed("scarce", "g6.2xlarge", 1)},
+	})
 	outOfStock := func(s *world.State) error {
 		for _, zone := range []string{"us-west-2a", "us-west-2b"} {
 			if err := s.EmptyZone(zone, "g6.2xlarge", true); err != nil {
@@ -56,7 +56,7 @@ func TestAFailedUpdatePromisesNothingNew(t *testing.T) {
 		before := published()
 		e.act(func(s *world.State) error { return s.Deny("eks:UpdateNodegroupConfig") })
 		e.now = e.now.Add(30 * time.Minute)
-		e.configure("[g6.xlarge], nodeCount: 1", "[g6.xlarge], nodeCount: 2")
+		e.changePool("well", func(p *config.Pool) { p.NodeCount = new(2) })
 		e.fails(e.Up, "eks:UpdateNodegroupConfig")
 		if diff := cmp.Diff(before, published()); diff != "" {
 			e.t.Errorf("before (-) and after (+) the failed update:\n%s", diff)

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,11 +14,14 @@ import (
 
 	"github.com/headroom-eks/headroom/capacity"
 	"github.com/headroom-eks/headroom/infra"
+	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/sandbox/run"
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
 const root = "../.."
+
+var testContext = context.Background()
 
 // tools are found, or built, once for all tests.
 var tools = sync.OnceValues(func() (run.Tools, error) {
@@ -30,25 +32,13 @@ var tools = sync.OnceValues(func() (run.Tools, error) {
 	return run.FindTools(testContext, module, os.Stderr)
 })
 
-// stackFile is the text of a stack file from lines of headroom:environment. Network and cluster have a value when no
-// line gives one.
-func stackFile(lines ...string) string {
-	for _, usual := range []string{"network: {zones: [us-west-2a, us-west-2b]}", "cluster: {publicAccessCidrs: " +
-		"[203.0.113.0/24]}"} {
-		key, _, _ := strings.Cut(usual, " ")
-		if !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, key) }) {
-			lines = append(lines, usual)
-		}
-	}
-	return "config:\n  aws:region: us-west-2\n  headroom:environment:\n    " + strings.Join(lines, "\n    ") + "\n"
-}
-
 // environment is one stack under test in an account of its own. Its configuration can be rewritten between updates.
 type environment struct {
 	*run.Sandbox
 	t       *testing.T
 	project string
 	file    string // the stack file's name
+	config  config.Environment
 	program run.Program
 	// now is the clock of the program.
 	now time.Time
@@ -56,21 +46,37 @@ type environment struct {
 	unreachable bool
 }
 
-// start prepares a stack from the text of a stack file, and lets the test run beside others.
-func start(t *testing.T, stackFile string, options ...func(*run.Options)) *environment {
+// start prepares a stack of the environment, and lets the test run beside others.
+func start(t *testing.T, env config.Environment, options ...func(*run.Options)) *environment {
 	t.Helper()
 	t.Parallel()
-	return open(t, stackFile, options...)
+	return opened(t, env, options...)
 }
 
 // inAccountOf prepares another stack in the account of the first one.
-func inAccountOf(first *environment, stack, stackFile string, options ...func(*run.Options)) *environment {
+func inAccountOf(first *environment, stack string, env config.Environment) *environment {
 	first.t.Helper()
-	return open(first.t, stackFile, append(options,
-		func(o *run.Options) { o.Environment, o.Home = stack, first.Home() })...)
+	return opened(first.t, env, func(o *run.Options) { o.Environment, o.Home = stack, first.Home() })
 }
 
-func open(t *testing.T, stackFile string, options ...func(*run.Options)) *environment {
+// foreign makes the stack that of another program, which our policies are not about.
+func foreign(stack string, program run.Program) func(*run.Options) {
+	return func(o *run.Options) {
+		o.Environment, o.Program = stack, program
+		withoutPack(o)
+	}
+}
+
+func opened(t *testing.T, env config.Environment, options ...func(*run.Options)) *environment {
+	t.Helper()
+	given := object(t, filled(env))
+	e := open(t, stackFile(t, given), options...)
+	e.config = environmentOf(t, given) // a copy, which no other test shares
+	return e
+}
+
+// open prepares a stack from the text of a stack file. The policy pack is on, unless an option takes it away.
+func open(t *testing.T, text string, options ...func(*run.Options)) *environment {
 	t.Helper()
 	found, err := tools()
 	if err != nil {
@@ -83,12 +89,13 @@ func open(t *testing.T, stackFile string, options ...func(*run.Options)) *enviro
 	}
 	e.program = run.Program(infra.Program(infra.Options{Now: func() time.Time { return e.now }, Dial: e.dial}))
 	o := run.Options{Environment: "test", Tools: found, Program: e.program}
+	withPack(t, filepath.Join("testdata", "policy.json"))(&o)
 	for _, option := range options {
 		option(&o)
 	}
 	e.program, e.file = o.Program, "Pulumi."+o.Environment+".yaml"
 	e.write("Pulumi.yaml", string(projectFile))
-	e.write(e.file, stackFile)
+	e.write(e.file, text)
 	if e.Sandbox, err = run.New(testContext, e.project, o); err != nil {
 		t.Fatal(err)
 	}
@@ -106,27 +113,6 @@ func (e *environment) dial(string, string, time.Duration) (net.Conn, error) {
 func (e *environment) write(name, text string) {
 	e.t.Helper()
 	if err := os.WriteFile(filepath.Join(e.project, name), []byte(text), 0o644); err != nil {
-		e.t.Fatal(err)
-	}
-}
-
-// configure replaces parts of the stack file, given as pairs of old and new text; an old text that is not there fails
-// the test.
-func (e *environment) configure(pairs ...string) {
-	e.t.Helper()
-	text, err := os.ReadFile(filepath.Join(e.project, e.file))
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	changed := string(text)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if !strings.Contains(changed, pairs[i]) {
-			e.t.Fatalf("the stack file has no %q", pairs[i])
-		}
-		changed = strings.Replace(changed, pairs[i], pairs[i+1], 1)
-	}
-	e.write(e.file, changed)
-	if err := e.Use(testContext, e.program); err != nil { // reads the project's files again
 		e.t.Fatal(err)
 	}
 }

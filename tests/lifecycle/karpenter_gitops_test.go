@@ -13,46 +13,22 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"sigs.k8s.io/yaml"
 
+	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/sandbox/run"
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
 // Moving a live pool to GitOps must not delete it.
 func TestALivePoolMovesToGitOpsWithItsNodes(t *testing.T) {
-	e := start(t, stackFile(
-		"gitOps: {nodePools: apply}",
-		"tags: {environment: test}",
-		"pools: [{name: gpu-l4, scaler: karpenter, instanceTypes: [g6.xlarge], capacityTypes: [on-demand], "+
-			"maxNodeCount: 4}]"))
+	e := start(t, config.Environment{
+		Pools: []config.Pool{provisioned("gpu-l4", pool.Karpenter, "g6.xlarge", 4, pool.OnDemand)},
+	})
 	e.up()
 	e.grow("gpu-l4", 2)
-	applied := e.objectSpecs()
-	nodes := e.nodes()
-
-	e.step("straight from apply to manifests is refused while nodes run", func() {
-		e.configure("nodePools: apply", "nodePools: manifests")
-		e.untouched(e.Up, `pool "gpu-l4" has 2 running nodes`, "gitOps.nodePools: keep")
-	})
-	e.step("keep changes nothing in the cluster", func() {
-		e.configure("nodePools: manifests", "nodePools: keep")
-		e.up()
-		if diff := cmp.Diff(applied, e.objectSpecs()); diff != "" {
-			e.t.Errorf("objects (-before +after):\n%s", diff)
-		}
-	})
-	var outputs map[string]any
-	e.step("from keep to manifests the objects and their nodes stay", func() {
-		e.configure("nodePools: keep", "nodePools: manifests, applied: true")
-		outputs = e.up().Outputs
-		if diff := cmp.Diff(applied, e.objectSpecs()); diff != "" {
-			e.t.Errorf("objects (-before +after):\n%s", diff)
-		}
-		if got := e.nodes(); !slices.Equal(got, nodes) {
-			e.t.Errorf("nodes %v became %v", nodes, got)
-		}
-	})
+	outputs := moveToGitOps(e)
 	e.step("the manifests are what was applied", func() {
-		if diff := cmp.Diff(applied, manifestSpecs(e.t, outputs)); diff != "" {
+		if diff := cmp.Diff(e.objectSpecs(), manifestSpecs(e.t, outputs)); diff != "" {
 			e.t.Errorf("applied (-) and manifests (+):\n%s", diff)
 		}
 	})
@@ -62,9 +38,9 @@ func TestALivePoolMovesToGitOpsWithItsNodes(t *testing.T) {
 		}
 	})
 	e.step("taking the confirmation back while nodes run says how to go on", func() {
-		e.configure("applied: true", "applied: false")
-		e.untouched(e.Up, `pool "gpu-l4" has 2 running nodes`, "applied: true")
-		e.configure("applied: false", "applied: true")
+		e.trying(func(env *config.Environment) { env.GitOps.Applied = false }, func() {
+			e.untouched(e.Up, `pool "gpu-l4" has 2 running nodes`, "applied: true")
+		})
 	})
 	e.step("once GitOps has taken its pool away, everything goes", func() {
 		e.act(func(s *world.State) error {
@@ -81,7 +57,35 @@ func TestALivePoolMovesToGitOpsWithItsNodes(t *testing.T) {
 	})
 }
 
-// key of somebody else's stack, which lets EventBridge use it.
+// moveToGitOps returns the outputs of the last update on the way.
+func moveToGitOps(e *environment) (outputs map[string]any) {
+	applied, nodes := e.objectSpecs(), e.nodes()
+	e.step("straight from apply to manifests is refused while nodes run", func() {
+		e.trying(func(env *config.Environment) { env.GitOps.NodePools = "manifests" }, func() {
+			e.untouched(e.Up, `pool "gpu-l4" has 2 running nodes`, "gitOps.nodePools: keep")
+		})
+	})
+	e.step("keep changes nothing in the cluster", func() {
+		e.change(func(env *config.Environment) { env.GitOps.NodePools = "keep" })
+		e.up()
+		if diff := cmp.Diff(applied, e.objectSpecs()); diff != "" {
+			e.t.Errorf("objects (-before +after):\n%s", diff)
+		}
+	})
+	e.step("from keep to manifests the objects and their nodes stay", func() {
+		e.change(func(env *config.Environment) { env.GitOps = config.GitOps{NodePools: "manifests", Applied: true} })
+		outputs = e.up().Outputs
+		if diff := cmp.Diff(applied, e.objectSpecs()); diff != "" {
+			e.t.Errorf("objects (-before +after):\n%s", diff)
+		}
+		if got := e.nodes(); !slices.Equal(got, nodes) {
+			e.t.Errorf("nodes %v became %v", nodes, got)
+		}
+	})
+	return outputs
+}
+
+// queueKey is a key of somebody else's stack, which lets EventBridge use it.
 func queueKey(ctx *pulumi.Context) error {
 	provider, err := aws.NewProvider(ctx, "aws", &aws.ProviderArgs{Region: pulumi.String("us-west-2")})
 	if err != nil {
@@ -89,7 +93,8 @@ func queueKey(ctx *pulumi.Context) error {
 	}
 	key, err := kms.NewKey(ctx, "queue", &kms.KeyArgs{Policy: pulumi.String(`{"Version": "2012-10-17", "Statement": [
 		{"Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::123456789012:root"}, "Action": "kms:*", "Resource": "*"},
-		{"Effect": "Allow", "Principal": {"Service": "events.amazonaws.com"}, "Action": ["kms:GenerateDataKey", "kms:Decrypt"], "Resource": "*"}]}`),
+		{"Effect": "Allow", "Principal": {"Service": "events.amazonaws.com"},
+			"Action": ["kms:GenerateDataKey", "kms:Decrypt"], "Resource": "*"}]}`),
 	}, pulumi.Provider(provider))
 	if err != nil {
 		return err
@@ -98,16 +103,26 @@ func queueKey(ctx *pulumi.Context) error {
 	return nil
 }
 
+// general is a general pool beside a GPU pool, both of Karpenter, that buy spot too.
+func general() config.Environment {
+	return config.Environment{
+		PodsSelectPool: true,
+		General: &config.General{
+			Scaler: pool.Karpenter,
+			Limits: config.GeneralLimits{VCPUs: 16, MemoryGiB: 64},
+		},
+		Pools: []config.Pool{provisioned("gpu-l4", pool.Karpenter, "g6.xlarge", 4)},
+	}
+}
+
 func TestPoolsLeftToGitOpsBesideAnotherCluster(t *testing.T) {
-	owner := start(t, stackFile(), func(o *run.Options) { o.Program, o.Environment = queueKey, "keys" })
+	owner := start(t, config.Environment{}, foreign("keys", queueKey))
 	arn, _ := owner.up().Outputs["arn"].(string)
-	e := inAccountOf(owner, "test", stackFile(
-		"spot: {createServiceLinkedRole: true}",
-		"gitOps: {nodePools: manifests}",
-		fmt.Sprintf("karpenter: {interruptionQueueKeyArn: %q, instanceProfile: true}", arn),
-		"general: {scaler: karpenter, limits: {vcpus: 16, memoryGiB: 64}}",
-		"podsSelectPool: true",
-		"pools: [{name: gpu-l4, scaler: karpenter, instanceTypes: [g6.xlarge], maxNodeCount: 4}]"))
+	env := general()
+	env.Spot.CreateServiceLinkedRole = true
+	env.GitOps.NodePools = "manifests"
+	env.Karpenter = config.Karpenter{InterruptionQueueKeyARN: arn, InstanceProfile: true}
+	e := inAccountOf(owner, "test", env)
 	var first run.Result
 
 	e.step("the account's role for spot is made for who asks", func() { // field fault BR-41
@@ -120,46 +135,10 @@ func TestPoolsLeftToGitOpsBesideAnotherCluster(t *testing.T) {
 		})
 	})
 	e.step("it is asked for no second time", func() { e.settled() })
-	e.step("no NodePool is made, and its manifest is an output", func() {
-		if got := e.objectSpecs(); len(got) > 0 {
-			e.t.Errorf("made: %v", got)
-		}
-		if got := manifestSpecs(e.t, first.Outputs); len(got) != 4 {
-			e.t.Errorf("manifests of two pools: %v", first.Outputs["manifests"])
-		}
-	})
-	e.step("nothing is promised before it is confirmed", func() {
-		if p := e.pool(first.Outputs, "gpu-l4"); p.Nodes.Maximum != 0 || p.BoundBy != "not-applied" {
-			e.t.Errorf("%+v bound by %s", p.Nodes, p.BoundBy)
-		}
-	})
-	e.step("the confirmation changes the promise and no resource", func() {
-		e.configure("nodePools: manifests", "nodePools: manifests, applied: true")
-		confirmed := e.up()
-		if p := e.pool(confirmed.Outputs, "gpu-l4"); confirmed.Changed() || p.Nodes.Maximum != 4 {
-			e.t.Errorf("%+v bound by %s, by %v", p.Nodes, p.BoundBy, changes(confirmed))
-		}
-	})
-	e.step("the interruption queue is encrypted with the given key", func() {
-		if queue := one(e, first, "aws:sqs/queue:Queue"); queue.Inputs["kmsMasterKeyId"] != arn ||
-			queue.Inputs["sqsManagedSseEnabled"] != nil {
-			e.t.Errorf("%v", queue.Inputs)
-		}
-	})
-	e.step("the controller may use the key", func() {
-		for _, s := range first.Steps {
-			if document, _ := s.Inputs["policy"].(string); strings.HasPrefix(s.Name, "karpenter-") &&
-				strings.Contains(document, arn) {
-				return
-			}
-		}
-		e.t.Error("no policy of the controller names it")
-	})
+	unconfirmedManifestsPromiseNothing(e, first)
+	queueHasTheKey(e, first, arn)
 	e.step("another cluster in the account has names of its own", func() { // field fault BR-31
-		other := inAccountOf(e, "other", stackFile(
-			"general: {scaler: karpenter, limits: {vcpus: 16, memoryGiB: 64}}",
-			"podsSelectPool: true",
-			"pools: [{name: gpu-l4, scaler: karpenter, instanceTypes: [g6.xlarge], maxNodeCount: 4}]"))
+		other := inAccountOf(e, "other", general())
 		other.up()
 		mine, theirs := accountWideNames(e, "test"), accountWideNames(e, "other")
 		if len(mine) < 20 || len(theirs) < 20 {
@@ -188,6 +167,47 @@ func TestPoolsLeftToGitOpsBesideAnotherCluster(t *testing.T) {
 			}
 			return nil
 		})
+	})
+}
+
+func unconfirmedManifestsPromiseNothing(e *environment, first run.Result) {
+	e.step("no NodePool is made, and its manifest is an output", func() {
+		if got := e.objectSpecs(); len(got) > 0 {
+			e.t.Errorf("made: %v", got)
+		}
+		if got := manifestSpecs(e.t, first.Outputs); len(got) != 4 {
+			e.t.Errorf("manifests of two pools: %v", first.Outputs["manifests"])
+		}
+	})
+	e.step("nothing is promised before it is confirmed", func() {
+		if p := e.pool(first.Outputs, "gpu-l4"); p.Nodes.Maximum != 0 || p.BoundBy != "not-applied" {
+			e.t.Errorf("%+v bound by %s", p.Nodes, p.BoundBy)
+		}
+	})
+	e.step("the confirmation changes the promise and no resource", func() {
+		e.change(func(env *config.Environment) { env.GitOps.Applied = true })
+		confirmed := e.up()
+		if p := e.pool(confirmed.Outputs, "gpu-l4"); confirmed.Changed() || p.Nodes.Maximum != 4 {
+			e.t.Errorf("%+v bound by %s, by %v", p.Nodes, p.BoundBy, changes(confirmed))
+		}
+	})
+}
+
+func queueHasTheKey(e *environment, first run.Result, arn string) {
+	e.step("the interruption queue is encrypted with the given key", func() {
+		if queue := one(e, first, "aws:sqs/queue:Queue"); queue.Inputs["kmsMasterKeyId"] != arn ||
+			queue.Inputs["sqsManagedSseEnabled"] != nil {
+			e.t.Errorf("%v", queue.Inputs)
+		}
+	})
+	e.step("the controller may use the key", func() {
+		for _, s := range first.Steps {
+			if document, _ := s.Inputs["policy"].(string); strings.HasPrefix(s.Name, "karpenter-") &&
+				strings.Contains(document, arn) {
+				return
+			}
+		}
+		e.t.Error("no policy of the controller names it")
 	})
 }
 

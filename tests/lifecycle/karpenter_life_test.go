@@ -12,30 +12,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/sandbox/kubernetes"
 	"github.com/headroom-eks/headroom/sandbox/run"
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
 func TestStagingThroughItsLife(t *testing.T) {
-	e := start(t, shipped(t, "staging"))
-	var first run.Result
-
-	e.step("spot without its service-linked role is refused", func() { // field fault BR-41
-		e.untouched(e.Up, "AWSServiceRoleForEC2Spot", "spot.createServiceLinkedRole: true")
-	})
-	// field faults BR-55, BR-92
-	e.step("a first preview passes, though no definition of a NodePool is there yet", func() {
-		e.act(func(s *world.State) error {
-			s.ServiceLinkedRoles = append(s.ServiceLinkedRoles, world.SpotRole)
-			return nil
-		})
-		preview := e.preview()
-		first = e.up()
-		if diff := cmp.Diff(registered(preview), registered(first)); diff != "" {
-			e.t.Errorf("preview (-) and update (+) register different resources:\n%s", diff)
-		}
-	})
+	e := startShipped(t, "staging")
+	first := firstUpdateOfStaging(e)
 	e.step("pools start at nothing and promise what quotas and limits let them reach", func() {
 		for name, want := range map[string]int{"gpu-l4": 4, "gpu-l4-claims": 2} {
 			if p := e.pool(first.Outputs, name); p.Nodes.Realized != 0 || p.Nodes.Maximum != want ||
@@ -49,6 +35,36 @@ func TestStagingThroughItsLife(t *testing.T) {
 			e.t.Errorf("it plans %v", second.Ops())
 		}
 	})
+	promisesFollowNodesAndQuotas(e)
+	editsOfKarpentersPools(e)
+	e.step("a role that a profile still holds cannot be deleted", func() { // field fault BR-86
+		name, _ := e.up().Outputs["karpenterNodeRoleName"].(string)
+		err := e.World().Update(func(s *world.State) error { return s.Remove(world.Key("aws:iam/role:Role", name)) })
+		if err == nil || !strings.Contains(err.Error(), "is used by aws:iam/instanceProfile") {
+			e.t.Errorf("role %q: %v", name, err)
+		}
+	})
+	deletionIsInOrder(e)
+}
+
+// firstUpdateOfStaging returns what the first update did.
+func firstUpdateOfStaging(e *environment) (first run.Result) {
+	e.step("spot without its service-linked role is refused", func() { // field fault BR-41
+		e.untouched(e.Up, "AWSServiceRoleForEC2Spot", "spot.createServiceLinkedRole: true")
+	})
+	// field faults BR-55, BR-92
+	e.step("a first preview passes, though no definition of a NodePool is there yet", func() {
+		e.spotted()
+		preview := e.preview()
+		first = e.up()
+		if diff := cmp.Diff(registered(preview), registered(first)); diff != "" {
+			e.t.Errorf("preview (-) and update (+) register different resources:\n%s", diff)
+		}
+	})
+	return first
+}
+
+func promisesFollowNodesAndQuotas(e *environment) {
 	e.step("grown nodes are counted", func() {
 		e.grow("gpu-l4", 2)
 		grown := e.up()
@@ -64,47 +80,39 @@ func TestStagingThroughItsLife(t *testing.T) {
 		}
 	})
 	e.step("quotas that were taken away bound the promise, and on-demand's the firm part of it", func() {
-		e.act(func(s *world.State) error {
-			if err := s.SetQuota(world.QuotaGOnDemand, 4); err != nil {
-				return err
-			}
-			return s.SetQuota(world.QuotaGSpot, 12)
-		})
+		e.quota(world.QuotaGOnDemand, 4)
+		e.quota(world.QuotaGSpot, 12)
 		if p := e.pool(e.up().Outputs, "gpu-l4"); p.Nodes.Realized != 1 || p.Nodes.Maximum != 2 || p.Nodes.Firm != 1 ||
 			p.BoundBy != "vcpu-quota" {
 			e.t.Errorf("%+v bound by %s", p.Nodes, p.BoundBy)
 		}
-		e.act(func(s *world.State) error {
-			if err := s.SetQuota(world.QuotaGOnDemand, 64); err != nil {
-				return err
-			}
-			return s.SetQuota(world.QuotaGSpot, 64)
-		})
+		e.quota(world.QuotaGOnDemand, 64)
+		e.quota(world.QuotaGSpot, 64)
 	})
+}
+
+func editsOfKarpentersPools(e *environment) {
 	e.step("a raised maximum touches its own NodePool only", func() {
-		e.configure("maxNodeCount: 4", "maxNodeCount: 5")
+		e.changePool("gpu-l4", func(p *config.Pool) { p.MaxNodeCount = new(5) })
 		e.changed(map[string]string{"pool-gpu-l4-pool NodePool": "update"}, "spec")
 	})
 	e.step("a pool of claims is refused without the switch that lets Karpenter start it", func() { // field fault BR-12
-		e.configure("enableDRA: true", "enableDRA: false")
-		e.untouched(e.Up, "gpu-l4-claims", "enableDRA")
-		e.configure("enableDRA: false", "enableDRA: true")
+		e.trying(func(env *config.Environment) { env.Karpenter.EnableDRA = false }, func() {
+			e.untouched(e.Up, "gpu-l4-claims", "enableDRA")
+		})
 	})
 	e.step("a static pool keeps exactly its nodes", func() {
-		e.configure("    capacity:", "      - {name: gpu-l4-warm, scaler: karpenter, static: true, instanceTypes: "+
-			"[g6.xlarge], nodeCount: 2}\n    capacity:")
+		warm := fixed("gpu-l4-warm", "g6.xlarge", 2)
+		warm.Scaler, warm.Static = pool.Karpenter, true
+		e.change(func(env *config.Environment) { env.Pools = append(env.Pools, warm) })
 		if p := e.pool(e.up().Outputs, "gpu-l4-warm"); p.Nodes.Realized != 2 || p.Nodes.Maximum != 2 ||
 			p.Nodes.Firm != 2 {
 			e.t.Errorf("%+v", p.Nodes)
 		}
 	})
-	e.step("a role that a profile still holds cannot be deleted", func() { // field fault BR-86
-		name, _ := e.up().Outputs["karpenterNodeRoleName"].(string)
-		err := e.World().Update(func(s *world.State) error { return s.Remove(world.Key("aws:iam/role:Role", name)) })
-		if err == nil || !strings.Contains(err.Error(), "is used by aws:iam/instanceProfile") {
-			e.t.Errorf("role %q: %v", name, err)
-		}
-	})
+}
+
+func deletionIsInOrder(e *environment) {
 	e.step("what owns instances goes before what it needs", func() { // field fault BR-86
 		e.grow("gpu-l4", 3)
 		nodes := []stage{
@@ -135,12 +143,12 @@ func TestStagingThroughItsLife(t *testing.T) {
 }
 
 // grow plays pods that bring a NodePool to n nodes.
-func (e *environment) grow(pool string, n int) {
+func (e *environment) grow(name string, n int) {
 	e.t.Helper()
 	e.act(func(s *world.State) error {
-		nodes, err := kubernetes.ScaleNodePool(s, "headroom-test", pool, n)
+		nodes, err := kubernetes.ScaleNodePool(s, "headroom-test", name, n)
 		if err == nil && len(nodes) != n {
-			err = fmt.Errorf("pool %s has %d nodes", pool, len(nodes))
+			err = fmt.Errorf("pool %s has %d nodes", name, len(nodes))
 		}
 		return err
 	})
@@ -159,29 +167,29 @@ func inOrder(t *testing.T, r run.Result, needs map[string]map[string]bool, stage
 	t.Helper()
 	var before []run.Step
 	last := -1
-	for _, stage := range stages {
+	for _, kind := range stages {
 		var deleted []run.Step
 		first := len(r.Steps)
 		for i, s := range r.Steps {
-			if s.Op != "delete" || !stage.is(s) {
+			if s.Op != "delete" || !kind.is(s) {
 				continue
 			}
 			deleted, first = append(deleted, s), min(first, i)
 			for _, b := range before {
 				if !needs[b.URN][s.URN] && related(b, s) {
-					t.Errorf("%s: %s does not need %s, so their order is left to chance", stage.what, b.URN, s.URN)
+					t.Errorf("%s: %s does not need %s, so their order is left to chance", kind.what, b.URN, s.URN)
 				}
 			}
 		}
-		if len(deleted) < stage.least {
-			t.Errorf("only %d of %s deleted", len(deleted), stage.what)
+		if len(deleted) < kind.least {
+			t.Errorf("only %d of %s deleted", len(deleted), kind.what)
 		}
 		if first < last {
-			t.Errorf("%s: %s is deleted before %s", stage.what, r.Steps[first].Name, r.Steps[last].Name)
+			t.Errorf("%s: %s is deleted before %s", kind.what, r.Steps[first].Name, r.Steps[last].Name)
 		}
 		before = deleted
 		for i, s := range r.Steps {
-			if s.Op == "delete" && stage.is(s) {
+			if s.Op == "delete" && kind.is(s) {
 				last = max(last, i)
 			}
 		}
@@ -189,15 +197,22 @@ func inOrder(t *testing.T, r run.Result, needs map[string]map[string]bool, stage
 }
 
 // related tells whether one may need the other: a NodePool has nothing to do with the class of another one.
-func related(pool, class run.Step) bool {
-	name, isPool := strings.CutSuffix(pool.Name, "-pool")
+func related(nodes, class run.Step) bool {
+	name, isPool := strings.CutSuffix(nodes.Name, "-pool")
 	other, isClass := strings.CutSuffix(class.Name, "-class")
 	return !isPool || !isClass || name == other
 }
 
-// needs says, for each resource of the stack's state, what the engine deletes only after it: dependencies and parents,
-// and theirs, and what is in a component that it depends on.
-func (e *environment) needs() map[string]map[string]bool {
+// keptResource is a resource in the stack's state.
+type keptResource struct {
+	URN, Type, Parent    string
+	Outputs              map[string]json.RawMessage
+	Dependencies         []string
+	PropertyDependencies map[string][]string
+}
+
+// kept is the stack's state, from its file.
+func (e *environment) kept() []keptResource {
 	e.t.Helper()
 	text, err := os.ReadFile(filepath.Join(e.Home(), "state", ".pulumi", "stacks", "headroom", "test.json"))
 	if err != nil {
@@ -205,22 +220,23 @@ func (e *environment) needs() map[string]map[string]bool {
 	}
 	var state struct {
 		Checkpoint struct {
-			Latest struct {
-				Resources []struct {
-					URN, Parent          string
-					Dependencies         []string
-					PropertyDependencies map[string][]string
-				}
-			}
+			Latest struct{ Resources []keptResource }
 		}
 	}
 	if err := json.Unmarshal(text, &state); err != nil {
 		e.t.Fatal(err)
 	}
+	return state.Checkpoint.Latest.Resources
+}
+
+// needs says, for each resource of the stack's state, what the engine deletes only after it: dependencies and parents,
+// and theirs, and what is in a component that it depends on.
+func (e *environment) needs() map[string]map[string]bool {
+	e.t.Helper()
 	all := map[string]map[string]bool{}
 	parents := map[string]string{}
-	inside := map[string][]string{}                       // a component, at any depth
-	for _, r := range state.Checkpoint.Latest.Resources { // each after what it needs
+	inside := map[string][]string{} // a component, at any depth
+	for _, r := range e.kept() {    // each after what it needs
 		direct := slices.Clone(r.Dependencies)
 		for _, urns := range r.PropertyDependencies {
 			direct = append(direct, urns...)
@@ -228,9 +244,9 @@ func (e *environment) needs() map[string]map[string]bool {
 		all[r.URN] = map[string]bool{r.Parent: true}
 		maps.Copy(all[r.URN], all[r.Parent])
 		for _, urn := range direct {
-			for _, urn := range append(slices.Clone(inside[urn]), urn) {
-				all[r.URN][urn] = true
-				maps.Copy(all[r.URN], all[urn])
+			for _, needed := range append(slices.Clone(inside[urn]), urn) {
+				all[r.URN][needed] = true
+				maps.Copy(all[r.URN], all[needed])
 			}
 		}
 		for at := r.Parent; at != ""; at = parents[at] {

@@ -7,15 +7,17 @@ import (
 	"testing"
 
 	"github.com/headroom-eks/headroom/capacity"
+	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/sandbox/run"
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
 // group of a pool as the account has it. The copy does not follow it.
-func (e *environment) group(pool string) (found world.Group) {
+func (e *environment) group(name string) (found world.Group) {
 	e.t.Helper()
 	e.view(func(s *world.State) error {
-		g, err := s.GroupOfPool("", pool)
+		g, err := s.GroupOfPool("", name)
 		if err == nil {
 			found = *g
 			found.Tags = maps.Clone(g.Tags)
@@ -26,12 +28,12 @@ func (e *environment) group(pool string) (found world.Group) {
 }
 
 // groups of a pool by zone, when it has one in each.
-func (e *environment) groups(pool string) map[string]world.Group {
+func (e *environment) groups(name string) map[string]world.Group {
 	e.t.Helper()
 	found := map[string]world.Group{}
 	e.view(func(s *world.State) error {
 		for _, g := range s.Groups {
-			if g.InstanceTags["headroom/pool"] == pool && len(g.Subnets) == 1 {
+			if g.InstanceTags["headroom/pool"] == name && len(g.Subnets) == 1 {
 				zone, _ := s.Get(world.SubnetType, g.Subnets[0]).Outputs["availabilityZone"].(string)
 				copied := *g
 				copied.Tags = maps.Clone(g.Tags)
@@ -45,10 +47,10 @@ func (e *environment) groups(pool string) map[string]world.Group {
 
 // scale plays cluster-autoscaler. The pool is named by its label or, when it has several groups, the group by its own
 // name.
-func (e *environment) scale(pool string, nodes int) {
+func (e *environment) scale(name string, nodes int) {
 	e.t.Helper()
 	e.act(func(s *world.State) error {
-		g, err := s.GroupOfPool("", pool)
+		g, err := s.GroupOfPool("", name)
 		if err != nil {
 			return err
 		}
@@ -69,14 +71,19 @@ func groupSteps(r run.Result) (steps []run.Step) {
 
 func sizesOf(g world.Group) [3]int { return [3]int{g.Min, g.Desired, g.Max} }
 
-const autoscaled = "pools: [{name: gpu-l4, scaler: cluster-autoscaler, instanceTypes: [g6.xlarge], nodeCount: 1, " +
-	"minNodeCount: 0, maxNodeCount: 14, " +
-	"labels: {example.com/tier: gold}, taints: [{key: example.com/workload-type, value: inference, effect: " +
-	"NoSchedule}]}]"
+// tiered is a pool of cluster-autoscaler that starts with a node and can fall to none.
+func tiered() config.Pool {
+	p := autoscaled("gpu-l4", "g6.xlarge", 14)
+	p.NodeCount, p.MinNodeCount = new(1), new(0)
+	p.Labels = map[string]string{"example.com/tier": "gold"}
+	p.Taints = []pool.Taint{{Key: "example.com/workload-type", Value: "inference", Effect: pool.NoSchedule}}
+	return p
+}
 
+// Without the pack: its rule pool-desired-size-seeded takes the live size, which is sent along where bounds change, for
+// one that the code sets, and refuses every change of bounds.
 func TestGroupsOfClusterAutoscaler(t *testing.T) {
-	e := start(t, stackFile(autoscaled, "tags: {team: one}"))
-
+	e := start(t, config.Environment{Pools: []config.Pool{tiered()}}, withoutPack)
 	e.step("the Auto Scaling group carries the pool's labels, taints and resources", func() {
 		e.up()
 		const prefix = "k8s.io/cluster-autoscaler/node-template/"
@@ -100,67 +107,8 @@ func TestGroupsOfClusterAutoscaler(t *testing.T) {
 		}
 	})
 	e.step("a second update plans nothing", func() { e.settled() })
-
-	e.step("a grown group keeps its size through an unrelated edit, field fault BR-13", func() {
-		e.scale("gpu-l4", 12)
-		e.configure("tags: {team: one}", "tags: {team: two}")
-		edit := e.up()
-		if steps := groupSteps(edit); len(steps) > 0 {
-			e.t.Errorf("the edit changes sizes: %+v", steps)
-		}
-		if len(edit.Steps) == 0 {
-			e.t.Error("the edit changes nothing at all")
-		}
-		if got := sizesOf(e.group("gpu-l4")); got != [3]int{0, 12, 14} {
-			e.t.Errorf("minimum, desired, maximum are %v", got)
-		}
-		if p := e.pool(e.up().Outputs, "gpu-l4"); p.Nodes.Realized != 12 {
-			e.t.Errorf("the contract says %+v", p.Nodes)
-		}
-	})
-	e.step("a changed nodeCount plans nothing", func() {
-		e.configure("nodeCount: 1,", "nodeCount: 3,")
-		e.settled()
-	})
-	e.step("a raised maximum does not shrink a grown group", func() {
-		e.configure("maxNodeCount: 14", "maxNodeCount: 15")
-		raised := e.up()
-		if steps := groupSteps(raised); len(steps) != 1 || len(raised.Steps) != 1 {
-			e.t.Errorf("the update does %v", raised.Ops())
-		}
-		if said := raised.Messages("info"); !strings.Contains(said, "bounds go from 0..14 to 0..15, desired size "+
-			"stays at 12") {
-			e.t.Errorf("it says %q", said)
-		}
-		if got := sizesOf(e.group("gpu-l4")); got != [3]int{0, 12, 15} {
-			e.t.Errorf("minimum, desired, maximum are %v", got)
-		}
-		e.settled()
-	})
-	e.step("a minimum raised below the live size leaves the size", func() {
-		e.configure("nodeCount: 3, minNodeCount: 0", "nodeCount: 3, minNodeCount: 2")
-		e.up()
-		if got := sizesOf(e.group("gpu-l4")); got != [3]int{2, 12, 15} {
-			e.t.Errorf("minimum, desired, maximum are %v", got)
-		}
-		e.settled()
-	})
-	e.step("a minimum raised above the live size brings the size along, and says so", func() {
-		e.scale("gpu-l4", 2)
-		e.configure("nodeCount: 3, minNodeCount: 2", "nodeCount: 5, minNodeCount: 5")
-		raised := e.up()
-		if len(raised.Steps) != 1 || len(groupSteps(raised)) != 1 {
-			e.t.Errorf("the update does %v", raised.Ops())
-		}
-		if said := raised.Messages("info"); !strings.Contains(said, "desired size goes from 2 to 5, because "+
-			"minNodeCount is now 5") {
-			e.t.Errorf("it says %q", said)
-		}
-		if got := sizesOf(e.group("gpu-l4")); got != [3]int{5, 5, 15} {
-			e.t.Errorf("minimum, desired, maximum are %v", got)
-		}
-		e.settled()
-	})
+	editsLeaveSizesAlone(e)
+	changedBoundsKeepLiveSizes(e)
 	e.step("a maximum that AWS inflated is planned back after a refresh, without touching the size", func() {
 		e.act(func(s *world.State) error {
 			g, err := s.GroupOfPool("", "gpu-l4")
@@ -184,18 +132,85 @@ func TestGroupsOfClusterAutoscaler(t *testing.T) {
 		e.settled()
 	})
 	e.step("a maximum below the live size is refused before anything is made", func() {
-		e.configure("nodeCount: 5, minNodeCount: 5, maxNodeCount: 15", "nodeCount: 5, minNodeCount: 5, maxNodeCount: 6")
+		e.changePool("gpu-l4", func(p *config.Pool) { p.MaxNodeCount = new(6) })
 		e.refused("gpu-l4", "it has 7 nodes and maxNodeCount is 6", "drain it to 6 first")
 	})
 	e.step("everything goes", func() { e.down() })
 }
 
-const spread = "pools: [{name: claims, scaler: cluster-autoscaler, deviceMode: dra, instanceTypes: [g6.xlarge], " +
-	"minNodeCount: 3, maxNodeCount: 7, spread: per-zone}]"
+func editsLeaveSizesAlone(e *environment) {
+	e.step("a grown group keeps its size through an unrelated edit, field fault BR-13", func() {
+		e.scale("gpu-l4", 12)
+		e.change(func(env *config.Environment) { env.Tags["team"] = "two" })
+		edit := e.up()
+		if steps := groupSteps(edit); len(steps) > 0 {
+			e.t.Errorf("the edit changes sizes: %+v", steps)
+		}
+		if len(edit.Steps) == 0 {
+			e.t.Error("the edit changes nothing at all")
+		}
+		if got := sizesOf(e.group("gpu-l4")); got != [3]int{0, 12, 14} {
+			e.t.Errorf("minimum, desired, maximum are %v", got)
+		}
+		if p := e.pool(e.up().Outputs, "gpu-l4"); p.Nodes.Realized != 12 {
+			e.t.Errorf("the contract says %+v", p.Nodes)
+		}
+	})
+	e.step("a changed nodeCount plans nothing", func() {
+		e.changePool("gpu-l4", func(p *config.Pool) { p.NodeCount = new(3) })
+		e.settled()
+	})
+}
+
+func changedBoundsKeepLiveSizes(e *environment) {
+	e.step("a raised maximum does not shrink a grown group", func() {
+		e.changePool("gpu-l4", func(p *config.Pool) { p.MaxNodeCount = new(15) })
+		raised := e.up()
+		if steps := groupSteps(raised); len(steps) != 1 || len(raised.Steps) != 1 {
+			e.t.Errorf("the update does %v", raised.Ops())
+		}
+		if said := raised.Messages("info"); !strings.Contains(said, "bounds go from 0..14 to 0..15, desired size "+
+			"stays at 12") {
+			e.t.Errorf("it says %q", said)
+		}
+		if got := sizesOf(e.group("gpu-l4")); got != [3]int{0, 12, 15} {
+			e.t.Errorf("minimum, desired, maximum are %v", got)
+		}
+		e.settled()
+	})
+	e.step("a minimum raised below the live size leaves the size", func() {
+		e.changePool("gpu-l4", func(p *config.Pool) { p.MinNodeCount = new(2) })
+		e.up()
+		if got := sizesOf(e.group("gpu-l4")); got != [3]int{2, 12, 15} {
+			e.t.Errorf("minimum, desired, maximum are %v", got)
+		}
+		e.settled()
+	})
+	e.step("a minimum raised above the live size brings the size along, and says so", func() {
+		e.scale("gpu-l4", 2)
+		e.changePool("gpu-l4", func(p *config.Pool) { p.NodeCount, p.MinNodeCount = new(5), new(5) })
+		raised := e.up()
+		if len(raised.Steps) != 1 || len(groupSteps(raised)) != 1 {
+			e.t.Errorf("the update does %v", raised.Ops())
+		}
+		if said := raised.Messages("info"); !strings.Contains(said, "desired size goes from 2 to 5, because "+
+			"minNodeCount is now 5") {
+			e.t.Errorf("it says %q", said)
+		}
+		if got := sizesOf(e.group("gpu-l4")); got != [3]int{5, 5, 15} {
+			e.t.Errorf("minimum, desired, maximum are %v", got)
+		}
+		e.settled()
+	})
+}
 
 func TestGroupForEachZoneAndClaims(t *testing.T) {
-	e := start(t, stackFile("network: {zones: [us-west-2a, us-west-2b, us-west-2c]}", spread))
-
+	claims := autoscaled("claims", "g6.xlarge", 7)
+	claims.DeviceMode, claims.MinNodeCount, claims.Spread = pool.DRA, new(3), "per-zone"
+	e := start(t, config.Environment{
+		Network: config.Network{Zones: []string{"us-west-2a", "us-west-2b", "us-west-2c"}},
+		Pools:   []config.Pool{claims},
+	})
 	e.step("the pool's counts are split over a group for each zone", func() {
 		p := e.pool(e.up().Outputs, "claims")
 		got := map[string][3]int{}
@@ -227,18 +242,23 @@ func TestGroupForEachZoneAndClaims(t *testing.T) {
 	})
 	e.step("a zone whose share falls below its nodes is refused", func() {
 		e.scale(e.groups("claims")["us-west-2a"].NodeGroup, 3)
-		e.configure("maxNodeCount: 7", "maxNodeCount: 6")
-		e.refused("us-west-2a", "it has 3 nodes and maxNodeCount is 2")
-		e.configure("maxNodeCount: 6", "maxNodeCount: 7")
+		e.trying(func(env *config.Environment) { env.Pools[0].MaxNodeCount = new(6) }, func() {
+			e.refused("us-west-2a", "it has 3 nodes and maxNodeCount is 2")
+		})
 	})
+	claimsAtZero(e)
+	e.step("everything goes", func() { e.down() })
+}
+
+func claimsAtZero(e *environment) {
 	e.step("claims that can fall to zero are refused, field fault BR-11", func() {
-		e.configure("minNodeCount: 3", "minNodeCount: 0")
+		e.changePool("claims", func(p *config.Pool) { p.MinNodeCount = new(0) })
 		e.refused(`pools[0] "claims"`, "minNodeCount 0 lets a DRA pool fall to zero", "acceptNoWakeFromZero: true")
-		e.configure("minNodeCount: 0", "minNodeCount: 2")
+		e.changePool("claims", func(p *config.Pool) { p.MinNodeCount = new(2) })
 		e.refused("minNodeCount 2 over 3 zones leaves zones whose DRA group is at zero")
 	})
 	e.step("accepted by key, claims that can fall to zero advertise what is realized", func() {
-		e.configure("minNodeCount: 2", "acceptNoWakeFromZero: true, minNodeCount: 0")
+		e.changePool("claims", func(p *config.Pool) { p.AcceptNoWakeFromZero, p.MinNodeCount = true, new(0) })
 		p := e.pool(e.up().Outputs, "claims")
 		if p.Nodes.Realized != 5 || p.Nodes.Maximum != 5 || p.BoundBy != capacity.WakeFromZero || p.ScalesFromZero {
 			e.t.Errorf("%+v bound by %s, scales from zero: %t", p.Nodes, p.BoundBy, p.ScalesFromZero)
@@ -246,49 +266,58 @@ func TestGroupForEachZoneAndClaims(t *testing.T) {
 		for _, g := range e.groups("claims") {
 			e.scale(g.NodeGroup, 0)
 		}
-		if p := e.pool(e.up().Outputs, "claims"); p.Nodes.Maximum != 0 || p.BoundBy != capacity.WakeFromZero {
+		p = e.pool(e.up().Outputs, "claims")
+		if p.Nodes.Maximum != 0 || p.BoundBy != capacity.WakeFromZero {
 			e.t.Errorf("at zero: %+v bound by %s", p.Nodes, p.BoundBy)
 		}
 		e.settled()
 	})
-	e.step("everything goes", func() { e.down() })
 }
 
 func TestClusterAutoscalerBesideKarpenter(t *testing.T) {
-	const (
-		managed = "{name: batch, scaler: cluster-autoscaler, instanceTypes: [g6.xlarge], maxNodeCount: 4}"
-		nodes   = "{name: serving, scaler: karpenter, instanceTypes: [g6.2xlarge], maxNodeCount: 4, capacityTypes: " +
-			"[on-demand]}"
-	)
-	e := start(t, stackFile("pools: ["+managed+", "+nodes+"]"))
+	e := start(t, config.Environment{Pools: []config.Pool{
+		autoscaled("batch", "g6.xlarge", 4),
+		provisioned("serving", pool.Karpenter, "g6.2xlarge", 4, pool.OnDemand),
+	}})
+	apart := func(name string) {
+		e.changePool(name, func(p *config.Pool) {
+			p.Taints = []pool.Taint{{Key: "example.com/" + name, Value: "special", Effect: pool.NoSchedule}}
+		})
+	}
 	e.step("a pod that two scalers could answer is refused, naming the pools, field fault BR-09", func() {
 		e.refused(`"batch" and "serving"`, "from cluster-autoscaler as well as from karpenter", "podsSelectPool: true")
 	})
 	e.step("a taint on one side is not enough", func() {
-		e.configure("name: batch,", "name: batch, taints: [{key: example.com/batch, value: special, effect: "+
-			"NoSchedule}],")
+		apart("batch")
 		e.refused(`"batch" and "serving"`)
 	})
 	e.step("accepted when each has a taint the other lacks", func() {
-		e.configure("name: serving,", "name: serving, taints: [{key: example.com/serving, value: special, effect: "+
-			"NoSchedule}],")
+		apart("serving")
 		planned := e.preview()
 		if len(planned.Named("pool-batch-group")) != 1 || len(planned.Named("pool-serving-pool")) != 1 {
 			e.t.Errorf("planned: %v", planned.Ops())
 		}
 	})
 	e.step("accepted when every pod selects its pool", func() {
-		e.configure(", taints: [{key: example.com/serving, value: special, effect: NoSchedule}]", "", "pools:",
-			"podsSelectPool: true\n    pools:")
+		e.changePool("serving", func(p *config.Pool) { p.Taints = nil })
+		e.change(func(env *config.Environment) { env.PodsSelectPool = true })
 		e.preview()
 	})
 }
 
 func TestClusterAutoscalerOfAnotherMinorIsRefused(t *testing.T) {
-	e := start(t,
-		stackFile(
-			`cluster: {kubernetesVersion: "1.33", addons: {vpcCni: v1.20.0-eksbuild.1, kubeProxy: v1.33.0-eksbuild.1, coredns: v1.12.0-eksbuild.1, ebsCsi: v1.50.0-eksbuild.1}}`,
-			"system: {amiRelease: 1.33.3-20260911}", "pools: [{name: gpu-l4, scaler: cluster-autoscaler, "+
-				"instanceTypes: [g6.xlarge], maxNodeCount: 4}]"))
+	e := start(t, config.Environment{
+		Cluster: config.Cluster{
+			KubernetesVersion: "1.33",
+			Addons: config.Addons{
+				VPCCNI:    "v1.20.0-eksbuild.1",
+				KubeProxy: "v1.33.0-eksbuild.1",
+				CoreDNS:   "v1.12.0-eksbuild.1",
+				EBSCSI:    "v1.50.0-eksbuild.1",
+			},
+		},
+		System: config.System{AMIRelease: "1.33.3-20260911"},
+		Pools:  []config.Pool{autoscaled("gpu-l4", "g6.xlarge", 4)},
+	})
 	e.refused("cluster.kubernetesVersion", "1.33")
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/sandbox/run"
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
@@ -38,28 +39,27 @@ var commands = sync.OnceValues(func() (found struct{ pack, sandbox string }, err
 	return found, err
 })
 
-// policyConfig of an environment that is shipped.
-func policyConfig(t *testing.T, environment string) string {
-	t.Helper()
-	path, err := filepath.Abs(filepath.Join(root, "policy", "config", environment+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
+// shippedPolicy is the path of a shipped environment's configuration of the pack.
+func shippedPolicy(name string) string { return filepath.Join(root, "policy", "config", name+".json") }
 
-// withPack makes the engine enforce the built pack with an environment's configuration.
-func withPack(t *testing.T, environment string) func(*run.Options) {
+// withPack makes the engine enforce the built pack with a configuration.
+func withPack(t *testing.T, path string) func(*run.Options) {
 	t.Helper()
 	c, err := commands()
 	if err != nil {
 		t.Fatalf("the pack cannot be built: %v", err)
 	}
-	config := policyConfig(t, environment)
+	absolute, err := filepath.Abs(path) // the engine looks from another folder
+	if err != nil {
+		t.Fatal(err)
+	}
 	return func(o *run.Options) {
-		o.PolicyPacks, o.PolicyPackConfigs = []string{c.pack}, []string{config}
+		o.PolicyPacks, o.PolicyPackConfigs = []string{c.pack}, []string{absolute}
 	}
 }
+
+// withoutPack takes the pack away. A test that uses it says why.
+func withoutPack(o *run.Options) { o.PolicyPacks, o.PolicyPackConfigs = nil, nil }
 
 // spotted makes the account one that has run spot instances before.
 func (e *environment) spotted() {
@@ -71,9 +71,9 @@ func (e *environment) spotted() {
 }
 
 func TestPackPassesWhatIsShipped(t *testing.T) {
-	for _, environment := range []string{"dev", "staging", "prod"} {
-		t.Run(environment, func(t *testing.T) {
-			e := start(t, shipped(t, environment), withPack(t, environment))
+	for _, name := range []string{"dev", "staging", "prod"} {
+		t.Run(name, func(t *testing.T) {
+			e := startShipped(t, name, withPack(t, shippedPolicy(name)))
 			e.spotted()
 			e.step("in the preview of a new stack, with a note of what it could not see", func() {
 				planned := e.preview()
@@ -97,11 +97,14 @@ func TestPackPassesWhatIsShipped(t *testing.T) {
 }
 
 func TestPackEndsThePreviewOfAViolatingEnvironment(t *testing.T) {
-	e := start(t, shipped(t, "prod"), withPack(t, "prod"))
+	e := startShipped(t, "prod", withPack(t, shippedPolicy("prod")))
 	e.spotted()
-	e.configure("protect: true", "protect: false", "environment: prod", "owner: somebody", "logRetentionDays: 365",
-		"logRetentionDays: 365\n      logTypes: [api]\n      publicAccessCidrs: [0.0.0.0/0]", "maxNodeCount: 16",
-		"maxNodeCount: 160")
+	e.change(func(env *config.Environment) {
+		env.Protect = false
+		env.Tags = map[string]string{"owner": "somebody"}
+		env.Cluster.LogTypes, env.Cluster.PublicAccessCIDRs = []string{"api"}, []string{"0.0.0.0/0"}
+		env.Pools[0].MaxNodeCount = new(160)
+	})
 	result := e.fails(e.Preview)
 	found := result.Messages("policy mandatory")
 	for _, rule := range []string{"cluster-endpoint-closed", "cluster-protected", "cluster-logs-on", "tags-present",
@@ -125,18 +128,18 @@ func TestSandboxCommandExitsNonZeroOnAViolation(t *testing.T) {
 		t.Fatal(err)
 	}
 	project := t.TempDir()
-	preview := func(stackFile string) (string, int) {
-		text, err := os.ReadFile(filepath.Join(root, "Pulumi.yaml"))
+	preview := func(text string) (string, int) {
+		projectFile, err := os.ReadFile(filepath.Join(root, "Pulumi.yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, content := range map[string]string{"Pulumi.yaml": string(text), "Pulumi.dev.yaml": stackFile} {
+		for name, content := range map[string]string{"Pulumi.yaml": string(projectFile), "Pulumi.dev.yaml": text} {
 			if err := os.WriteFile(filepath.Join(project, name), []byte(content), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 		command := exec.Command(c.sandbox, "-C", project, "-policy-pack", c.pack, "-policy-pack-config",
-			policyConfig(t, "dev"), "preview")
+			shippedPolicy("dev"), "preview")
 		out, err := command.CombinedOutput()
 		var exit *exec.ExitError
 		if err != nil && !errors.As(err, &exit) {
@@ -147,7 +150,9 @@ func TestSandboxCommandExitsNonZeroOnAViolation(t *testing.T) {
 	if out, code := preview(shipped(t, "dev")); code != 0 {
 		t.Errorf("exit %d for what is shipped:\n%s", code, out)
 	}
-	out, code := preview(strings.Replace(shipped(t, "dev"), "203.0.113.0/24", "0.0.0.0/0", 1))
+	exposed := filled(config.Environment{Tags: map[string]string{"environment": "dev"}})
+	exposed.Cluster.PublicAccessCIDRs = []string{"0.0.0.0/0"}
+	out, code := preview(stackFile(t, object(t, exposed)))
 	if code == 0 || !strings.Contains(out, "cluster-endpoint-closed") {
 		t.Errorf("exit %d for an API open to the world:\n%s", code, out)
 	}
