@@ -232,7 +232,7 @@ func (a *account) leftovers() (left []string) {
 	return left
 }
 
-func document(statements ...obj) string {
+func policyDocument(statements ...obj) string {
 	data, err := json.Marshal(obj{"Version": "2012-10-17", "Statement": statements})
 	if err != nil {
 		panic(err)
@@ -245,7 +245,7 @@ func trust(service string, actions ...string) string {
 	if len(actions) == 0 {
 		actions = []string{"sts:AssumeRole"}
 	}
-	return document(obj{"Effect": "Allow", "Principal": obj{"Service": service}, "Action": actions})
+	return policyDocument(obj{"Effect": "Allow", "Principal": obj{"Service": service}, "Action": actions})
 }
 
 // network is a VPC with two private subnets.

@@ -7,7 +7,7 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-var groupTagRow = row{
+var groupTagRow = resourceRow{
 	typ:      "aws:autoscaling/tag:Tag",
 	create:   []string{"autoscaling:CreateOrUpdateTags"},
 	read:     []string{"autoscaling:DescribeTags"},

@@ -82,8 +82,8 @@ func (b *Backend) Configure(config resource.PropertyMap) error {
 }
 
 // DiffConfig replaces the provider when the region changes, as the real one does.
-func (b *Backend) DiffConfig(old, new resource.PropertyMap) plugin.Diff {
-	o, n := fromProperties(old), fromProperties(new)
+func (b *Backend) DiffConfig(old, wanted resource.PropertyMap) plugin.Diff {
+	o, n := fromProperties(old), fromProperties(wanted)
 	var diff plugin.Diff
 	for _, key := range slices.Compact(slices.Sorted(slices.Values(append(sorted(o), sorted(n)...)))) {
 		if !same(o[key], n[key]) {
@@ -119,8 +119,8 @@ func (b *Backend) Create(r plugin.Request) (string, resource.PropertyMap, error)
 	err = b.update(func(s *world.State) error {
 		c.s = s
 		err := c.create()
-		if unfinished, ok := err.(*unfinished); ok {
-			failed = unfinished // the thing exists, though it does not work
+		if halfMade, ok := err.(*unfinished); ok {
+			failed = halfMade // the thing exists, though it does not work
 			return nil
 		}
 		return err
@@ -186,8 +186,8 @@ func (b *Backend) Update(r plugin.Request) (resource.PropertyMap, error) {
 			return fmt.Errorf("ResourceNotFoundException: %s %s does not exist any more; run a refresh", r.Type, r.ID)
 		}
 		err := c.change()
-		if unfinished, ok := err.(*unfinished); ok {
-			failed = unfinished
+		if halfMade, ok := err.(*unfinished); ok {
+			failed = halfMade
 			return nil
 		}
 		return err
@@ -254,7 +254,7 @@ func (b *Backend) Check(r plugin.Request) (resource.PropertyMap, []plugin.CheckF
 }
 
 // nameIt fills in the physical name: the old one if there was one, or the logical name with seven random characters.
-func (row *row) nameIt(in, old obj, logical string, seed []byte) error {
+func (row *resourceRow) nameIt(in, old obj, logical string, seed []byte) error {
 	n := row.name
 	if !n.auto || has(in, n.property) {
 		return nil

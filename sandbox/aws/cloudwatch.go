@@ -21,7 +21,7 @@ var retentions = []string{
 	"2192", "2557", "2922", "3288", "3653",
 }
 
-var logGroupRow = row{
+var logGroupRow = resourceRow{
 	typ:      tLogGroup,
 	create:   []string{"logs:CreateLogGroup", "logs:PutRetentionPolicy"},
 	read:     []string{"logs:DescribeLogGroups"},
@@ -46,7 +46,7 @@ var logGroupRow = row{
 	id:          "{name}",
 	arn:         "arn:{partition}:logs:{region}:{account}:log-group:{name}",
 	exists:      "ResourceAlreadyExistsException: The specified log group already exists ({name})",
-	refs:        []ref{{path: "kmsKeyId", typ: tKey, by: "arn", onGone: dangles}},
+	refs:        []reference{{path: "kmsKeyId", typ: tKey, by: "arn", onGone: dangles}},
 	check:       checkLogGroup,
 	onCreate:    logKey,
 	onUpdate:    logKey,
@@ -69,7 +69,7 @@ func recreateLogGroup(c *call) {
 	}
 }
 
-var eventRuleRow = row{
+var eventRuleRow = resourceRow{
 	typ:    tRule,
 	create: []string{"events:PutRule"},
 	read:   []string{"events:DescribeRule"},
@@ -113,7 +113,7 @@ func checkEventRule(in obj, fail func(string, string)) {
 	}
 }
 
-var eventTargetRow = row{
+var eventTargetRow = resourceRow{
 	typ:    tTarget,
 	create: []string{"events:PutTargets"},
 	read:   []string{"events:ListTargetsByRule"},
@@ -134,7 +134,7 @@ var eventTargetRow = row{
 		pattern:  regexp.MustCompile(`^[.\-_A-Za-z0-9]+$`),
 		says:     "letters, digits and .-_",
 	},
-	refs: []ref{
+	refs: []reference{
 		{
 			path: "rule",
 			typ:  tRule,

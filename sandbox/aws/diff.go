@@ -11,14 +11,14 @@ import (
 
 // diff lists the paths at which the new inputs differ from the old ones, as the bridged provider sees it: documents by
 // meaning, sets without order, and what AWS filled in itself is no difference.
-func (row *row) diff(old, outputs, new obj, ignored []string) (diff plugin.Diff) {
+func (row *resourceRow) diff(old, outputs, wanted obj, ignored []string) (diff plugin.Diff) {
 	d := differ{row: row}
-	for _, key := range union(old, new) {
+	for _, key := range union(old, wanted) {
 		if key == defaultsKey {
 			continue
 		}
 		before, was := old[key]
-		after, is := new[key]
+		after, is := wanted[key]
 		switch {
 		case !was && is && has(outputs, key) && same(outputs[key], after):
 			continue // AWS chose the same
@@ -31,33 +31,33 @@ func (row *row) diff(old, outputs, new obj, ignored []string) (diff plugin.Diff)
 		if slices.ContainsFunc(ignored, func(i string) bool { return within(path, i) }) {
 			continue
 		}
-		if row.replacing(path, old, new) {
+		if row.replacing(path, old, wanted) {
 			diff.Replaces = append(diff.Replaces, path)
 		}
 		diff.Changed = append(diff.Changed, path)
 	}
 	// A physical name that the program chose and keeps cannot exist twice, so the old one goes first.
 	name := row.name.property
-	if len(diff.Replaces) > 0 && name != "" && has(new, name) && same(old[name], new[name]) &&
-		!slices.Contains(texts(list(new, defaultsKey)), name) {
+	if len(diff.Replaces) > 0 && name != "" && has(wanted, name) && same(old[name], wanted[name]) &&
+		!slices.Contains(texts(list(wanted, defaultsKey)), name) {
 		diff.DeleteBeforeReplace = true
 	}
 	return diff
 }
 
 // replacing says whether a change at the path forces a replacement.
-func (row *row) replacing(path string, old, new obj) bool {
+func (row *resourceRow) replacing(path string, old, wanted obj) bool {
 	changes := func(ruled string) bool {
-		return (within(path, ruled) || within(ruled, path)) && !same(at(old, ruled), at(new, ruled))
+		return (within(path, ruled) || within(ruled, path)) && !same(at(old, ruled), at(wanted, ruled))
 	}
 	wasSet := func(ruled string) bool { return len(at(old, ruled)) > 0 }
 	return slices.ContainsFunc(row.replaces, changes) ||
 		slices.ContainsFunc(row.replacesOnceSet, func(ruled string) bool {
 			block, _, nested := strings.Cut(ruled, ".")
-			return changes(ruled) && wasSet(ruled) && (!nested || has(new, block))
+			return changes(ruled) && wasSet(ruled) && (!nested || has(wanted, block))
 		}) ||
 		slices.ContainsFunc(row.replacesOnRemoval, func(ruled string) bool {
-			return changes(ruled) && wasSet(ruled) && len(at(new, ruled)) == 0
+			return changes(ruled) && wasSet(ruled) && len(at(wanted, ruled)) == 0
 		})
 }
 
@@ -74,7 +74,7 @@ func union(a, b obj) []string {
 }
 
 type differ struct {
-	row   *row
+	row   *resourceRow
 	paths []string
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-var addonRow = row{
+var addonRow = resourceRow{
 	typ:    tAddon,
 	create: []string{"eks:CreateAddon"},
 	read:   []string{"eks:DescribeAddon"},
@@ -29,7 +29,7 @@ var addonRow = row{
 		"resolveConflictsOnUpdate": {"NONE", "OVERWRITE", "PRESERVE"},
 		"resolveConflicts":         {"NONE", "OVERWRITE", "PRESERVE"},
 	},
-	refs: []ref{
+	refs: []reference{
 		clusterRef,
 		{
 			path:   "serviceAccountRoleArn",
@@ -47,7 +47,7 @@ var addonRow = row{
 	onUpdate: applyAddon,
 }
 
-var accessEntryRow = row{
+var accessEntryRow = resourceRow{
 	typ:      tEntry,
 	create:   []string{"eks:CreateAccessEntry"},
 	read:     []string{"eks:DescribeAccessEntry"},
@@ -60,7 +60,7 @@ var accessEntryRow = row{
 	enums: map[string][]string{
 		"type": {"STANDARD", "EC2_LINUX", "EC2_WINDOWS", "FARGATE_LINUX", "EC2", "HYBRID_LINUX", "HYPERPOD_LINUX"},
 	},
-	refs:     []ref{clusterRef},
+	refs:     []reference{clusterRef},
 	id:       "{clusterName}:{principalArn}",
 	exists:   "ResourceInUseException: The specified access entry resource is already in use on this cluster.",
 	defaults: obj{"type": "STANDARD", "kubernetesGroups": []any{}},
@@ -82,7 +82,7 @@ func deleteAccessEntry(c *call) error { // the associations of an entry go with 
 	return nil
 }
 
-var accessPolicyAssociationRow = row{
+var accessPolicyAssociationRow = resourceRow{
 	typ:      tAssoc,
 	create:   []string{"eks:AssociateAccessPolicy"},
 	read:     []string{"eks:ListAssociatedAccessPolicies"},
@@ -93,14 +93,14 @@ var accessPolicyAssociationRow = row{
 	enums: map[string][]string{
 		"accessScope.type": {"cluster", "namespace"},
 	},
-	refs:     []ref{clusterRef},
+	refs:     []reference{clusterRef},
 	upsert:   true,
 	id:       "{clusterName}#{principalArn}#{policyArn}",
 	computed: map[string]string{"associatedAt": "2026-01-01T00:00:00Z", "modifiedAt": "2026-01-01T00:00:00Z"},
 	onCreate: associatePolicy,
 }
 
-var podIdentityAssociationRow = row{
+var podIdentityAssociationRow = resourceRow{
 	typ:      "aws:eks/podIdentityAssociation:PodIdentityAssociation",
 	create:   []string{"eks:CreatePodIdentityAssociation", "iam:PassRole"},
 	read:     []string{"eks:DescribePodIdentityAssociation"},
@@ -110,7 +110,7 @@ var podIdentityAssociationRow = row{
 	required: []string{"clusterName", "namespace", "roleArn", "serviceAccount"},
 	replaces: []string{"clusterName", "namespace", "serviceAccount"},
 	tagged:   true,
-	refs: []ref{clusterRef, {
+	refs: []reference{clusterRef, {
 		path:   "roleArn",
 		typ:    tRole,
 		by:     "arn",

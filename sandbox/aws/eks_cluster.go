@@ -20,14 +20,14 @@ const (
 	tAssoc     = "aws:eks/accessPolicyAssociation:AccessPolicyAssociation"
 )
 
-var clusterRef = ref{
+var clusterRef = reference{
 	path:   "clusterName",
 	typ:    tCluster,
 	gone:   "ResourceNotFoundException: No cluster found for name: {value}.",
 	onGone: cascades,
 }
 
-var clusterRow = row{
+var clusterRow = resourceRow{
 	typ:    tCluster,
 	create: []string{"eks:CreateCluster"},
 	read:   []string{"eks:DescribeCluster"},
@@ -62,7 +62,7 @@ var clusterRow = row{
 		"enabledClusterLogTypes":           {"api", "audit", "authenticator", "controllerManager", "scheduler"},
 		"encryptionConfig.resources":       {"secrets"},
 	},
-	refs: []ref{
+	refs: []reference{
 		{path: "roleArn", typ: tRole, by: "arn", onGone: dangles},
 		{path: "computeConfig.nodeRoleArn", typ: tRole, by: "arn", onGone: dangles},
 		{
@@ -168,7 +168,7 @@ func createCluster(c *call) error {
 		"aws:eks:cluster-name":              c.res.ID,
 		"kubernetes.io/cluster/" + c.res.ID: "owned",
 	}
-	sg := made(c, tSecurityGroup, group, obj{
+	sg := serviceMade(c, tSecurityGroup, group, obj{
 		"vpcId":       vpc,
 		"name":        "eks-cluster-sg-" + c.res.ID,
 		"description": "EKS created security group applied to ENI that is attached to EKS Control Plane",
@@ -178,15 +178,15 @@ func createCluster(c *call) error {
 	sg.Refs = []string{world.Key(tVpc, vpc)}
 	c.out["vpcConfig"].(obj)["clusterSecurityGroupId"] = group
 	if truth(access, "bootstrapClusterCreatorAdminPermissions") && str(access, "authenticationMode") != "CONFIG_MAP" {
-		entry(c, c.res.ID, callerPrincipal(s), "STANDARD")
+		serviceEntry(c, c.res.ID, callerPrincipal(s), "STANDARD")
 	}
 	c.writeLogs()
 	s.LinkRole("AWSServiceRoleForAmazonEKS")
 	return nil
 }
 
-// entry makes the access entry that EKS makes by itself, unless there is one for the principal.
-func entry(c *call, cluster, principal, kind string) {
+// serviceEntry makes the access entry that EKS makes by itself, unless there is one for the principal.
+func serviceEntry(c *call, cluster, principal, kind string) {
 	id := cluster + ":" + principal
 	if c.s.Get(tEntry, id) != nil {
 		return
@@ -224,12 +224,12 @@ func autoMode(out obj) bool { return truth(out, "computeConfig.enabled") }
 // what the state has, so leaving all three out does not switch Auto Mode off: the provider refuses it.
 // https://github.com/hashicorp/terraform-provider-aws/issues/40582
 func planAutoMode(outputs, in obj) error {
-	network := in
+	balanced := in
 	if !has(in, "kubernetesNetworkConfig.elasticLoadBalancing") {
-		network = outputs
+		balanced = outputs
 	}
 	compute, storage, balancing := one(in, "computeConfig.enabled"), one(in, "storageConfig.blockStorage.enabled"),
-		one(network, "kubernetesNetworkConfig.elasticLoadBalancing.enabled")
+		one(balanced, "kubernetesNetworkConfig.elasticLoadBalancing.enabled")
 	if isUnknown(compute) || isUnknown(storage) || isUnknown(balancing) {
 		return nil
 	}
@@ -268,7 +268,7 @@ func (c *call) checkAutoMode() error {
 		if c.s.Find(tRole, "arn", roleARN) == nil {
 			return fmt.Errorf("InvalidParameterException: The node role %s does not exist", roleARN)
 		}
-		entry(c, c.res.ID, roleARN, "EC2")
+		serviceEntry(c, c.res.ID, roleARN, "EC2")
 	}
 	return nil
 }

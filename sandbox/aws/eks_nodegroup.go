@@ -11,7 +11,7 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-var nodeGroupRow = row{
+var nodeGroupRow = resourceRow{
 	typ:    tNodeGroup,
 	create: []string{"eks:CreateNodegroup"},
 	read:   []string{"eks:DescribeNodegroup"},
@@ -51,7 +51,7 @@ var nodeGroupRow = row{
 		"updateConfig.maxUnavailablePercentage": {1, 100},
 		"diskSize":                              {1, 16384},
 	},
-	refs: []ref{
+	refs: []reference{
 		{
 			path: "clusterName",
 			typ:  tCluster,
@@ -125,7 +125,7 @@ func createNodeGroup(c *call) error {
 		s.LinkRole(world.SpotRole) // EKS makes it for managed groups
 	}
 	if str(cluster.Outputs, "accessConfig.authenticationMode") != "CONFIG_MAP" {
-		entry(c, cluster.ID, str(c.in, "nodeRoleArn"), "EC2_LINUX")
+		serviceEntry(c, cluster.ID, str(c.in, "nodeRoleArn"), "EC2_LINUX")
 	}
 	g := &world.Group{Name: asg, Cluster: cluster.ID, NodeGroup: str(c.out, "nodeGroupName"), Tags: map[string]string{
 		"k8s.io/cluster-autoscaler/enabled":       "true",

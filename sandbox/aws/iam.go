@@ -34,7 +34,7 @@ var awsPolicies = []string{
 	"service-role/AmazonEFSCSIDriverPolicy",
 }
 
-var roleRow = row{
+var roleRow = resourceRow{
 	typ:    tRole,
 	create: []string{"iam:CreateRole"},
 	read:   []string{"iam:GetRole"},
@@ -80,7 +80,7 @@ func createRole(c *call) error {
 	return checkTrust(c)
 }
 
-var policyRow = row{
+var policyRow = resourceRow{
 	typ:      tPolicy,
 	create:   []string{"iam:CreatePolicy"},
 	read:     []string{"iam:GetPolicy", "iam:GetPolicyVersion"},
@@ -116,7 +116,7 @@ func readPolicy(c *call) error {
 	return nil
 }
 
-var rolePolicyRow = row{
+var rolePolicyRow = resourceRow{
 	typ:      tRolePolicy,
 	create:   []string{"iam:PutRolePolicy"},
 	read:     []string{"iam:GetRolePolicy"},
@@ -135,14 +135,14 @@ var rolePolicyRow = row{
 		pattern:  iamName,
 		says:     "letters, digits and +=,.@_-",
 	},
-	refs:     []ref{{path: "role", typ: tRole, gone: roleGone}},
+	refs:     []reference{{path: "role", typ: tRole, gone: roleGone}},
 	id:       "{role}:{name}",
 	upsert:   true,
 	onCreate: checkInlinePolicy,
 	onUpdate: checkInlinePolicy,
 }
 
-var rolePolicyAttachmentRow = row{
+var rolePolicyAttachmentRow = resourceRow{
 	typ:      tAttachment,
 	create:   []string{"iam:AttachRolePolicy"},
 	read:     []string{"iam:ListAttachedRolePolicies"},
@@ -152,7 +152,7 @@ var rolePolicyAttachmentRow = row{
 	replaces: []string{"policyArn", "role"},
 	id:       "{role}-{policyArn}",
 	upsert:   true,
-	refs:     []ref{{path: "role", typ: tRole, gone: roleGone}, {path: "policyArn", typ: tPolicy, by: "arn"}},
+	refs:     []reference{{path: "role", typ: tRole, gone: roleGone}, {path: "policyArn", typ: tPolicy, by: "arn"}},
 	onCreate: createRolePolicyAttachment,
 }
 
@@ -160,13 +160,13 @@ func createRolePolicyAttachment(c *call) error {
 	if err := attachable(c.s, str(c.in, "policyArn")); err != nil {
 		return err
 	}
-	if n := len(attached(c.s, str(c.in, "role"))); n >= maxAttached {
+	if n := len(attachedPolicies(c.s, str(c.in, "role"))); n >= maxAttached {
 		return fmt.Errorf("LimitExceeded: Cannot exceed quota for PoliciesPerRole: %d", maxAttached)
 	}
 	return nil
 }
 
-var instanceProfileRow = row{
+var instanceProfileRow = resourceRow{
 	typ:      tProfile,
 	create:   []string{"iam:CreateInstanceProfile", "iam:AddRoleToInstanceProfile"},
 	read:     []string{"iam:GetInstanceProfile"},
@@ -183,7 +183,7 @@ var instanceProfileRow = row{
 		pattern:  iamName,
 		says:     "letters, digits and +=,.@_-",
 	},
-	refs:     []ref{{path: "role", typ: tRole, gone: roleGone}},
+	refs:     []reference{{path: "role", typ: tRole, gone: roleGone}},
 	defaults: obj{"path": "/"},
 	id:       "{name}",
 	arn:      "arn:{partition}:iam::{account}:instance-profile{path}{name}",
@@ -192,7 +192,7 @@ var instanceProfileRow = row{
 	computed: map[string]string{"uniqueId": "AIPA{random}", "createDate": "2026-01-01T00:00:00Z"},
 }
 
-var oidcProviderRow = row{
+var oidcProviderRow = resourceRow{
 	typ:      tOIDC,
 	create:   []string{"iam:CreateOpenIDConnectProvider"},
 	read:     []string{"iam:GetOpenIDConnectProvider"},
@@ -227,7 +227,7 @@ func checkOidcProvider(in obj, fail func(string, string)) {
 	}
 }
 
-var serviceLinkedRoleRow = row{
+var serviceLinkedRoleRow = resourceRow{
 	typ:      "aws:iam/serviceLinkedRole:ServiceLinkedRole",
 	create:   []string{"iam:CreateServiceLinkedRole"},
 	read:     []string{"iam:GetRole"},
@@ -326,8 +326,8 @@ func attachable(s *world.State, arn string) error {
 	return fmt.Errorf("NoSuchEntity: Policy %s does not exist or is not attachable.%s", arn, hint)
 }
 
-// attached lists the ARNs of the policies attached to a role.
-func attached(s *world.State, role string) []string {
+// attachedPolicies lists the ARNs of the policies attached to a role.
+func attachedPolicies(s *world.State, role string) []string {
 	var out []string
 	for _, r := range s.OfType(tAttachment) {
 		if r.Inputs["role"] == role {
@@ -342,7 +342,7 @@ func attached(s *world.State, role string) []string {
 
 // hasPolicy tells whether one of these AWS-managed policies is attached to the role.
 func hasPolicy(s *world.State, role string, names ...string) bool {
-	return slices.ContainsFunc(attached(s, role), func(arn string) bool {
+	return slices.ContainsFunc(attachedPolicies(s, role), func(arn string) bool {
 		return slices.Contains(names, arn[strings.Index(arn, "/")+1:])
 	})
 }

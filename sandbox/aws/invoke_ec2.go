@@ -50,7 +50,7 @@ func getInstanceTypes(s *world.State, in obj) (obj, error) {
 }
 
 func getSubnet(s *world.State, in obj) (obj, error) {
-	found, err := subnets(s, in)
+	found, err := matchingSubnets(s, in)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func getSubnet(s *world.State, in obj) (obj, error) {
 }
 
 func getSubnets(s *world.State, in obj) (obj, error) {
-	found, err := subnets(s, in)
+	found, err := matchingSubnets(s, in)
 	ids := []string{}
 	for _, r := range found {
 		ids = append(ids, r.ID)
@@ -358,7 +358,7 @@ func getInstance(s *world.State, in obj) (obj, error) {
 	}, nil
 }
 
-func subnets(s *world.State, in obj) (found []*world.Resource, err error) {
+func matchingSubnets(s *world.State, in obj) (found []*world.Resource, err error) {
 	for _, r := range s.OfType(tSubnet) {
 		tags := stringMap(r.Outputs["tagsAll"])
 		fits, err := matches(in, func(name string) ([]string, bool) {

@@ -109,10 +109,10 @@ func getNodeGroup(s *world.State, in obj) (obj, error) {
 	}
 	if template, ok := live.out["launchTemplate"].(obj); ok {
 		found := obj{"id": "", "name": "", "version": template["version"]}
-		if lt := lookup(s, ref{typ: tLaunchTemplate}, template["id"]); lt != nil {
+		if lt := lookup(s, reference{typ: tLaunchTemplate}, template["id"]); lt != nil {
 			found["id"], found["name"] = lt.ID, lt.Outputs["name"]
-		} else if lt := lookup(s, ref{typ: tLaunchTemplate, by: "name"}, template["name"]); lt != nil {
-			found["id"], found["name"] = lt.ID, lt.Outputs["name"]
+		} else if named := lookup(s, reference{typ: tLaunchTemplate, by: "name"}, template["name"]); named != nil {
+			found["id"], found["name"] = named.ID, named.Outputs["name"]
 		}
 		out["launchTemplates"] = []any{found}
 	}
@@ -161,12 +161,12 @@ func getAddonVersion(s *world.State, in obj) (obj, error) {
 }
 
 func getAddon(s *world.State, in obj) (obj, error) {
-	return found(s, tAddon, str(in, "clusterName")+":"+str(in, "addonName"), "ResourceNotFoundException: No "+
+	return described(s, tAddon, str(in, "clusterName")+":"+str(in, "addonName"), "ResourceNotFoundException: No "+
 		"addon: %s found in cluster", "configurationValues", "serviceAccountRoleArn")
 }
 
 func getAccessEntry(s *world.State, in obj) (obj, error) {
-	return found(s, tEntry, str(in, "clusterName")+":"+str(in, "principalArn"),
+	return described(s, tEntry, str(in, "clusterName")+":"+str(in, "principalArn"),
 		"ResourceNotFoundException: The specified principalArn could not be found: %s",
 		"userName", "accessEntryArn")
 }
@@ -186,7 +186,7 @@ func getRole(s *world.State, in obj) (obj, error) {
 			}, nil
 		}
 	}
-	return found(s, tRole, name, "NoSuchEntity: The role with name %s cannot be found.",
+	return described(s, tRole, name, "NoSuchEntity: The role with name %s cannot be found.",
 		"description", "permissionsBoundary")
 }
 
@@ -214,7 +214,7 @@ func getRoles(s *world.State, in obj) (obj, error) {
 func getPolicy(s *world.State, in obj) (obj, error) {
 	for _, r := range s.OfType(tPolicy) {
 		if r.ID == str(in, "arn") || has(in, "name") && r.Outputs["name"] == in["name"] {
-			return found(s, tPolicy, r.ID, "")
+			return described(s, tPolicy, r.ID, "")
 		}
 	}
 	if arn := str(in, "arn"); attachable(s, arn) == nil && arn != "" {
@@ -224,7 +224,7 @@ func getPolicy(s *world.State, in obj) (obj, error) {
 }
 
 func getInstanceProfile(s *world.State, in obj) (obj, error) {
-	out, err := found(s, tProfile, str(in, "name"), "NoSuchEntity: Instance Profile %s cannot be found.")
+	out, err := described(s, tProfile, str(in, "name"), "NoSuchEntity: Instance Profile %s cannot be found.")
 	if err == nil {
 		out["roleName"] = out["role"]
 		if role := s.Get(tRole, str(out, "role")); role != nil {
@@ -234,8 +234,8 @@ func getInstanceProfile(s *world.State, in obj) (obj, error) {
 	return out, err
 }
 
-// found answers with the outputs of a resource; empty lists outputs that are text and empty when not set.
-func found(s *world.State, typ, id, missing string, empty ...string) (obj, error) {
+// described answers with the outputs of a resource; empty lists outputs that are text and empty when not set.
+func described(s *world.State, typ, id, missing string, empty ...string) (obj, error) {
 	r := s.Get(typ, id)
 	if r == nil {
 		return nil, fmt.Errorf(missing, id)

@@ -22,8 +22,8 @@ func TestWhereWeAre(t *testing.T) {
 		if got["partition"] != c.partition || got["dnsSuffix"] != c.suffix || got["reverseDnsPrefix"] != c.reverse {
 			t.Errorf("%s: %v", region, got)
 		}
-		if got := a.asks("aws:index/getRegion:getRegion", obj{}); got["name"] != region {
-			t.Errorf("region %v", got["name"])
+		if name := a.asks("aws:index/getRegion:getRegion", obj{})["name"]; name != region {
+			t.Errorf("region %v", name)
 		}
 		role := a.create(tRole, "r", obj{"assumeRolePolicy": trust("ec2.amazonaws.com")})
 		if arn := str(role.out, "arn"); !strings.HasPrefix(arn, "arn:"+c.partition+":iam::123456789012:role/r-") {

@@ -11,7 +11,7 @@ import (
 
 const tKey = "aws:kms/key:Key"
 
-var keyRow = row{
+var keyRow = resourceRow{
 	typ:    tKey,
 	create: []string{"kms:CreateKey"},
 	read:   []string{"kms:DescribeKey", "kms:GetKeyPolicy"},
@@ -65,7 +65,7 @@ func updateKey(c *call) error {
 	return checkKeyPolicy(c)
 }
 
-var aliasRow = row{
+var aliasRow = resourceRow{
 	typ:      "aws:kms/alias:Alias",
 	create:   []string{"kms:CreateAlias"},
 	read:     []string{"kms:ListAliases"},
@@ -88,7 +88,7 @@ var aliasRow = row{
 	exists: "AlreadyExistsException: An alias with the name arn:{partition}:kms:{region}:{account}:{name} " +
 		"already exists",
 	arn: "arn:{partition}:kms:{region}:{account}:{name}",
-	refs: []ref{
+	refs: []reference{
 		{
 			path:   "targetKeyId",
 			typ:    tKey,
@@ -106,7 +106,7 @@ func checkAlias(in obj, fail func(string, string)) {
 	}
 }
 
-var keyPolicyRow = row{
+var keyPolicyRow = resourceRow{
 	typ:      "aws:kms/keyPolicy:KeyPolicy",
 	create:   []string{"kms:PutKeyPolicy"},
 	read:     []string{"kms:GetKeyPolicy"},
@@ -118,7 +118,7 @@ var keyPolicyRow = row{
 	json:     []string{"policy"},
 	id:       "{keyId}",
 	upsert:   true,
-	refs: []ref{{
+	refs: []reference{{
 		path:   "keyId",
 		typ:    tKey,
 		gone:   "NotFoundException: Key '{value}' does not exist",

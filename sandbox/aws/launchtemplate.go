@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-var launchTemplateRow = row{
+var launchTemplateRow = resourceRow{
 	typ:    tLaunchTemplate,
 	create: []string{"ec2:CreateLaunchTemplate"},
 	read:   []string{"ec2:DescribeLaunchTemplates", "ec2:DescribeLaunchTemplateVersions"},
@@ -51,7 +51,7 @@ var launchTemplateRow = row{
 		"blockDeviceMappings.ebs.throughput":      {125, 2000},
 		"blockDeviceMappings.ebs.iops":            {100, 256000},
 	},
-	refs: []ref{
+	refs: []reference{
 		{path: "vpcSecurityGroupIds", typ: tSecurityGroup, gone: groupGone, onGone: dangles},
 		{path: "networkInterfaces.securityGroups", typ: tSecurityGroup, gone: groupGone, onGone: dangles},
 	},
@@ -91,7 +91,7 @@ func updateLaunchTemplate(c *call) error {
 	return nil
 }
 
-var tagRow = row{
+var tagRow = resourceRow{
 	typ:      "aws:ec2/tag:Tag",
 	create:   []string{"ec2:CreateTags"},
 	read:     []string{"ec2:DescribeTags"},
@@ -102,7 +102,7 @@ var tagRow = row{
 	replaces: []string{"key", "resourceId"},
 	id:       "{resourceId},{key}",
 	upsert:   true,
-	refs: []ref{
+	refs: []reference{
 		{path: "resourceId", typ: tSubnet, onGone: cascades}, {path: "resourceId", typ: tVpc, onGone: cascades},
 		{path: "resourceId", typ: tSecurityGroup, onGone: cascades},
 	},

@@ -57,7 +57,7 @@ func foreseen(in, oldIn, oldOut obj) obj {
 }
 
 // planned are the outputs a preview knows: what was asked for. What AWS would fill in is unknown.
-func (row *row) planned(s *world.State, in obj) obj {
+func (row *resourceRow) planned(s *world.State, in obj) obj {
 	out := obj{}
 	for k, v := range in {
 		out[k] = v
@@ -310,7 +310,7 @@ func (c *call) resolve() ([]string, error) {
 	return keys, nil
 }
 
-func lookup(s *world.State, r ref, v any) *world.Resource {
+func lookup(s *world.State, r reference, v any) *world.Resource {
 	value, ok := v.(string)
 	if !ok {
 		return nil

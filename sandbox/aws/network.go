@@ -24,12 +24,12 @@ const (
 )
 
 var (
-	vpcRef     = ref{path: "vpcId", typ: tVpc, gone: "InvalidVpcID.NotFound: The vpc ID '{value}' does not exist"}
+	vpcRef     = reference{path: "vpcId", typ: tVpc, gone: "InvalidVpcID.NotFound: The vpc ID '{value}' does not exist"}
 	subnetGone = "InvalidSubnetID.NotFound: The subnet ID '{value}' does not exist"
 	groupGone  = "InvalidGroup.NotFound: The security group '{value}' does not exist"
 )
 
-var vpcRow = row{
+var vpcRow = resourceRow{
 	typ:    tVpc,
 	create: []string{"ec2:CreateVpc", "ec2:CreateTags"},
 	read:   []string{"ec2:DescribeVpcs"},
@@ -69,8 +69,8 @@ func createVpc(c *call) error {
 	}
 	c.set("defaultRouteTableId", c.out["mainRouteTableId"])
 	// What comes with a VPC and goes with it.
-	made(c, tRouteTable, str(c.out, "mainRouteTableId"), obj{"vpcId": c.res.ID})
-	made(c, tSecurityGroup, str(c.out, "defaultSecurityGroupId"), obj{
+	serviceMade(c, tRouteTable, str(c.out, "mainRouteTableId"), obj{"vpcId": c.res.ID})
+	serviceMade(c, tSecurityGroup, str(c.out, "defaultSecurityGroupId"), obj{
 		"vpcId":       c.res.ID,
 		"name":        "default",
 		"description": "default VPC security group",
@@ -78,7 +78,7 @@ func createVpc(c *call) error {
 	return nil
 }
 
-var subnetRow = row{
+var subnetRow = resourceRow{
 	typ:    tSubnet,
 	create: []string{"ec2:CreateSubnet", "ec2:CreateTags"},
 	read:   []string{"ec2:DescribeSubnets"},
@@ -90,7 +90,7 @@ var subnetRow = row{
 	},
 	required: []string{"vpcId", "cidrBlock"},
 	replaces: []string{"vpcId", "cidrBlock", "availabilityZone", "availabilityZoneId"},
-	refs:     []ref{vpcRef},
+	refs:     []reference{vpcRef},
 	id:       "subnet-{hex}",
 	arn:      "arn:{partition}:ec2:{region}:{account}:subnet/{id}",
 	tagged:   true,
@@ -118,14 +118,14 @@ func deleteSubnet(c *call) error {
 	return nil
 }
 
-var internetGatewayRow = row{
+var internetGatewayRow = resourceRow{
 	typ:      tGateway,
 	create:   []string{"ec2:CreateInternetGateway", "ec2:AttachInternetGateway"},
 	read:     []string{"ec2:DescribeInternetGateways"},
 	update:   []string{"ec2:CreateTags"},
 	delete:   []string{"ec2:DetachInternetGateway", "ec2:DeleteInternetGateway"},
 	inputs:   []string{"vpcId"},
-	refs:     []ref{vpcRef},
+	refs:     []reference{vpcRef},
 	id:       "igw-{hex}",
 	arn:      "arn:{partition}:ec2:{region}:{account}:internet-gateway/{id}",
 	tagged:   true,
@@ -157,7 +157,7 @@ func deleteInternetGateway(c *call) error {
 	return nil
 }
 
-var routeTableRow = row{
+var routeTableRow = resourceRow{
 	typ:      tRouteTable,
 	create:   []string{"ec2:CreateRouteTable"},
 	read:     []string{"ec2:DescribeRouteTables"},
@@ -166,7 +166,7 @@ var routeTableRow = row{
 	inputs:   []string{"propagatingVgws", "routes", "vpcId"},
 	required: []string{"vpcId"},
 	replaces: []string{"vpcId"},
-	refs: []ref{
+	refs: []reference{
 		vpcRef,
 		{
 			path:   "routes.gatewayId",
@@ -189,7 +189,7 @@ var routeTableRow = row{
 	inUse:    "DependencyViolation: The routeTable '{id}' has dependencies and cannot be deleted.",
 }
 
-var routeRow = row{
+var routeRow = resourceRow{
 	typ:    "aws:ec2/route:Route",
 	create: []string{"ec2:CreateRoute"},
 	read:   []string{"ec2:DescribeRouteTables"},
@@ -203,7 +203,7 @@ var routeRow = row{
 	replaces: []string{
 		"routeTableId", "destinationCidrBlock", "destinationIpv6CidrBlock", "destinationPrefixListId",
 	},
-	refs: []ref{
+	refs: []reference{
 		{
 			path:   "routeTableId",
 			typ:    tRouteTable,
@@ -234,7 +234,7 @@ func deriveRoute(_ *world.State, in obj) (obj, error) {
 		str(in, "destinationPrefixListId"))}, nil
 }
 
-var routeTableAssociationRow = row{
+var routeTableAssociationRow = resourceRow{
 	typ:      "aws:ec2/routeTableAssociation:RouteTableAssociation",
 	create:   []string{"ec2:AssociateRouteTable"},
 	read:     []string{"ec2:DescribeRouteTables"},
@@ -243,7 +243,7 @@ var routeTableAssociationRow = row{
 	inputs:   []string{"routeTableId", "subnetId", "gatewayId"},
 	required: []string{"routeTableId"},
 	replaces: []string{"subnetId", "gatewayId"},
-	refs: []ref{
+	refs: []reference{
 		{
 			path: "routeTableId",
 			typ:  tRouteTable,
@@ -266,7 +266,7 @@ func createRouteTableAssociation(c *call) error {
 	return nil
 }
 
-var eipRow = row{
+var eipRow = resourceRow{
 	typ:      tEip,
 	create:   []string{"ec2:AllocateAddress"},
 	read:     []string{"ec2:DescribeAddresses"},
@@ -297,7 +297,7 @@ func createEip(c *call) error {
 	return nil
 }
 
-var natGatewayRow = row{
+var natGatewayRow = resourceRow{
 	typ:      tNat,
 	create:   []string{"ec2:CreateNatGateway"},
 	read:     []string{"ec2:DescribeNatGateways"},
@@ -310,7 +310,7 @@ var natGatewayRow = row{
 		"connectivityType": {"public", "private"},
 	},
 	defaults: obj{"connectivityType": "public"},
-	refs: []ref{
+	refs: []reference{
 		{
 			path: "allocationId",
 			typ:  tEip,
@@ -345,7 +345,7 @@ func createNatGateway(c *call) error {
 	return nil
 }
 
-var vpcEndpointRow = row{
+var vpcEndpointRow = resourceRow{
 	typ:    tEndpoint,
 	create: []string{"ec2:CreateVpcEndpoint"},
 	read:   []string{"ec2:DescribeVpcEndpoints"},
@@ -362,7 +362,7 @@ var vpcEndpointRow = row{
 		"vpcEndpointType": {"Gateway", "Interface", "GatewayLoadBalancer"},
 	},
 	defaults: obj{"vpcEndpointType": "Gateway", "privateDnsEnabled": false},
-	refs: []ref{
+	refs: []reference{
 		vpcRef,
 		{
 			path:   "routeTableIds",
@@ -381,8 +381,8 @@ var vpcEndpointRow = row{
 	onUpdate: checkEndpoint,
 }
 
-// made puts a resource into the world that a service makes by itself; it goes when c's resource goes.
-func made(c *call, typ, id string, outputs obj) *world.Resource {
+// serviceMade puts a resource into the world that a service makes by itself; it goes when c's resource goes.
+func serviceMade(c *call, typ, id string, outputs obj) *world.Resource {
 	r := &world.Resource{Type: typ, ID: id, Owner: c.key(), Inputs: clone(outputs), Outputs: clone(outputs)}
 	row := table[typ]
 	if row.arn != "" {

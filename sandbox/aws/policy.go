@@ -236,11 +236,11 @@ func principalsOf(o obj, partition string) (map[string][]string, error) {
 		}
 		for _, v := range values {
 			arn := strings.HasPrefix(v, "arn:"+partition+":")
-			account := regexp.MustCompile(`^[0-9]{12}$`).MatchString(v)
+			accountID := regexp.MustCompile(`^[0-9]{12}$`).MatchString(v)
 			switch {
 			case kind == "Service" && !strings.Contains(v, ".amazonaws.com"),
 				kind == "Federated" && !arn && !strings.Contains(v, "."),
-				kind == "AWS" && v != "*" && !arn && !account:
+				kind == "AWS" && v != "*" && !arn && !accountID:
 				return nil, fmt.Errorf("Invalid principal in policy: %q:%q", kind, v)
 			}
 		}

@@ -167,7 +167,7 @@ func TestAutoModeInAndOut(t *testing.T) {
 	cluster = a.update(cluster, on)
 	a.asks("aws:eks/getAccessEntry:getAccessEntry", obj{"clusterName": cluster.id, "principalArn": node.out["arn"]})
 
-	replaces := func(in obj) bool { return len(a.diff(cluster, in).Replaces) > 0 }
+	replaces := func(wanted obj) bool { return len(a.diff(cluster, wanted).Replaces) > 0 }
 	if !replaces(with(on, obj{"computeConfig": obj{
 		"enabled":     true,
 		"nodePools":   []string{"system"},

@@ -14,51 +14,55 @@ var malformedPolicies = map[string]struct{ document, wanted string }{
 		"valid version"},
 	"no statement":         {`{"Version":"2012-10-17"}`, "no Statement"},
 	"unknown element":      {`{"Version":"2012-10-17","Statements":[]}`, "unknown element Statements"},
-	"effect in lower case": {document(obj{"Effect": "allow", "Action": "s3:*", "Resource": "*"}), "Effect"},
-	"no action":            {document(obj{"Effect": "Allow", "Resource": "*"}), "must contain actions"},
-	"action of no vendor":  {document(obj{"Effect": "Allow", "Action": "GetObject", "Resource": "*"}), "vendor"},
-	"no resource":          {document(obj{"Effect": "Allow", "Action": "s3:*"}), "must contain resources"},
-	"resource no ARN": {document(obj{
+	"effect in lower case": {policyDocument(obj{"Effect": "allow", "Action": "s3:*", "Resource": "*"}), "Effect"},
+	"no action":            {policyDocument(obj{"Effect": "Allow", "Resource": "*"}), "must contain actions"},
+	"action of no vendor":  {policyDocument(obj{"Effect": "Allow", "Action": "GetObject", "Resource": "*"}), "vendor"},
+	"no resource":          {policyDocument(obj{"Effect": "Allow", "Action": "s3:*"}), "must contain resources"},
+	"resource no ARN": {policyDocument(obj{
 		"Effect":   "Allow",
 		"Action":   "s3:*",
 		"Resource": "bucket",
 	}), "ARN format"},
-	"other partition": {document(obj{
+	"other partition": {policyDocument(obj{
 		"Effect":   "Allow",
 		"Action":   "s3:*",
 		"Resource": "arn:aws-cn:s3:::b",
 	}), "Partition"},
-	"principal": {document(obj{
+	"principal": {policyDocument(obj{
 		"Effect":    "Allow",
 		"Action":    "s3:*",
 		"Resource":  "*",
 		"Principal": "*",
 	}), "should not specify a principal"},
-	"sid with a dash": {document(obj{
+	"sid with a dash": {policyDocument(obj{
 		"Sid":      "a-b",
 		"Effect":   "Allow",
 		"Action":   "s3:*",
 		"Resource": "*",
 	}), "alpha-numeric"},
-	"sid twice": {document(obj{
+	"sid twice": {policyDocument(obj{
 		"Sid":      "a",
 		"Effect":   "Allow",
 		"Action":   "s3:*",
 		"Resource": "*",
 	}, obj{"Sid": "a", "Effect": "Allow", "Action": "s3:*", "Resource": "*"}), "must be unique"},
-	"unknown operator": {document(obj{
+	"unknown operator": {policyDocument(obj{
 		"Effect":    "Allow",
 		"Action":    "s3:*",
 		"Resource":  "*",
 		"Condition": obj{"StringEqual": obj{"aws:x": "y"}},
 	}), "Invalid Condition type"},
-	"condition of no map": {document(obj{
+	"condition of no map": {policyDocument(obj{
 		"Effect":    "Allow",
 		"Action":    "s3:*",
 		"Resource":  "*",
 		"Condition": obj{"StringEquals": "x"},
 	}), "Invalid Condition type"},
-	"list with a number": {document(obj{"Effect": "Allow", "Action": []any{1}, "Resource": "*"}), "Syntax errors"},
+	"list with a number": {policyDocument(obj{
+		"Effect":   "Allow",
+		"Action":   []any{1},
+		"Resource": "*",
+	}), "Syntax errors"},
 }
 
 func TestMalformedPolicyDocuments(t *testing.T) {
@@ -73,29 +77,29 @@ func TestMalformedPolicyDocuments(t *testing.T) {
 
 // malformedTrusts with words of the refusal.
 var malformedTrusts = map[string]string{
-	document(obj{"Effect": "Allow", "Action": "sts:AssumeRole"}): "Missing required field Principal",
-	document(obj{
+	policyDocument(obj{"Effect": "Allow", "Action": "sts:AssumeRole"}): "Missing required field Principal",
+	policyDocument(obj{
 		"Effect":    "Allow",
 		"Action":    "sts:AssumeRole",
 		"Principal": obj{"Service": "ec2"},
 	}): "Invalid principal",
-	document(obj{
+	policyDocument(obj{
 		"Effect":    "Allow",
 		"Action":    "sts:AssumeRole",
 		"Principal": obj{"Services": "ec2.amazonaws.com"},
 	}): "Invalid principal",
-	document(obj{
+	policyDocument(obj{
 		"Effect":    "Allow",
 		"Action":    "sts:AssumeRole",
 		"Principal": obj{"Service": "ec2.amazonaws.com"},
 		"Resource":  "*",
 	}): "prohibited field Resource",
-	document(obj{
+	policyDocument(obj{
 		"Effect":    "Allow",
 		"Action":    "sts:AssumeRole",
 		"Principal": obj{"AWS": "arn:aws:iam::123456789012:role/none"},
 	}): "Invalid principal",
-	document(obj{
+	policyDocument(obj{
 		"Effect":    "Allow",
 		"Action":    "sts:AssumeRoleWithWebIdentity",
 		"Principal": obj{"Federated": "arn:aws-us-gov:iam::1:oidc/x"},
@@ -113,7 +117,7 @@ func TestQueuePolicyNamesItsResource(t *testing.T) {
 	a := newAccount(t)
 	a.refuses("aws:sqs/queuePolicy:QueuePolicy", obj{
 		"queueUrl": a.create(tQueue, "q", obj{}).id,
-		"policy": document(obj{
+		"policy": policyDocument(obj{
 			"Effect":    "Allow",
 			"Principal": obj{"Service": "events.amazonaws.com"},
 			"Action":    "sqs:SendMessage",
@@ -124,7 +128,7 @@ func TestQueuePolicyNamesItsResource(t *testing.T) {
 // filler is a policy of exactly n characters.
 func filler(n int) string {
 	build := func(resource string) string {
-		return document(obj{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::" + resource})
+		return policyDocument(obj{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::" + resource})
 	}
 	return build(strings.Repeat("x", n-len(build(""))))
 }
@@ -139,7 +143,7 @@ func TestSizesOfPolicyDocumentsAtTheirLimits(t *testing.T) {
 	a.create(tRolePolicy, "half", obj{"role": role.id, "policy": filler(5000)})
 	a.create(tRolePolicy, "rest", obj{"role": role.id, "policy": filler(5240)})
 	a.refuses(tRolePolicy, obj{"role": role.id, "policy": filler(200)}, "LimitExceeded", "10240")
-	long := document(obj{
+	long := policyDocument(obj{
 		"Effect":    "Allow",
 		"Action":    "sts:AssumeRole",
 		"Principal": obj{"Service": "ec2.amazonaws.com"},
@@ -191,7 +195,7 @@ func TestAnAttachmentReplacedByItselfEndsDetached(t *testing.T) {
 	a.create(tAttachment, "again", attachments[0].in)
 	a.deletes(attachments[0])
 	a.look(func(s *world.State) {
-		if got := attached(s, role.id); len(got) > 0 {
+		if got := attachedPolicies(s, role.id); len(got) > 0 {
 			t.Errorf("still attached: %v", got)
 		}
 	})

@@ -167,22 +167,22 @@ func TestNothingIsDeletedFromUnderItsUsers(t *testing.T) {
 	a := newAccount(t)
 	n := a.network()
 	gateway := a.create(tGateway, "net", obj{"vpcId": n.vpc.id})
-	table := a.create(tRouteTable, "net", obj{"vpcId": n.vpc.id})
+	routes := a.create(tRouteTable, "net", obj{"vpcId": n.vpc.id})
 	route := a.create("aws:ec2/route:Route", "out", obj{
-		"routeTableId":         table.id,
+		"routeTableId":         routes.id,
 		"destinationCidrBlock": "0.0.0.0/0",
 		"gatewayId":            gateway.id,
 	})
 	a.refuses("aws:ec2/route:Route", obj{
-		"routeTableId":         table.id,
+		"routeTableId":         routes.id,
 		"destinationCidrBlock": "0.0.0.0/0",
 		"gatewayId":            gateway.id,
 	}, "RouteAlreadyExists", "0.0.0.0/0")
 	association := a.create("aws:ec2/routeTableAssociation:RouteTableAssociation", "a", obj{
-		"routeTableId": table.id,
+		"routeTableId": routes.id,
 		"subnetId":     n.a.id,
 	})
-	a.refuses("aws:ec2/routeTableAssociation:RouteTableAssociation", obj{"routeTableId": table.id, "subnetId": n.a.id},
+	a.refuses("aws:ec2/routeTableAssociation:RouteTableAssociation", obj{"routeTableId": routes.id, "subnetId": n.a.id},
 		"Resource.AlreadyAssociated")
 	address := a.create(tEip, "nat", obj{"domain": "vpc"})
 	nat := a.create(tNat, "nat", obj{"subnetId": n.a.id, "allocationId": address.id})
@@ -216,8 +216,8 @@ func TestNothingIsDeletedFromUnderItsUsers(t *testing.T) {
 	wantError(t, a.delete(address), "InvalidIPAddress.InUse")
 	wantError(t, a.delete(gateway), "DependencyViolation", "mapped public address")
 	wantError(t, a.delete(group), "DependencyViolation", group.id)
-	wantError(t, a.delete(table), "DependencyViolation", table.id)
-	a.deletes(endpoint, rule, group, nat, address, association, route, gateway, table, n.a, n.b, n.vpc)
+	wantError(t, a.delete(routes), "DependencyViolation", routes.id)
+	a.deletes(endpoint, rule, group, nat, address, association, route, gateway, routes, n.a, n.b, n.vpc)
 	if left := a.leftovers(); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}

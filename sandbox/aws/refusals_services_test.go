@@ -24,8 +24,8 @@ func TestKeys(t *testing.T) {
 	if str(bare.out, "arn") != "arn:aws:kms:us-west-2:123456789012:key/"+bare.id || bare.out["keyId"] != bare.id {
 		t.Errorf("outputs %v", bare.out)
 	}
-	a.refuses(tKey, obj{"policy": document(logs)}, "will not allow you to update the key policy")
-	a.refuses(tKey, obj{"policy": document(obj{
+	a.refuses(tKey, obj{"policy": policyDocument(logs)}, "will not allow you to update the key policy")
+	a.refuses(tKey, obj{"policy": policyDocument(obj{
 		"Effect":   "Allow",
 		"Action":   "kms:*",
 		"Resource": "*",
@@ -33,11 +33,11 @@ func TestKeys(t *testing.T) {
 	a.fails(tKey, obj{"deletionWindowInDays": 5}, "deletionWindowInDays", "7 - 30")
 	a.refuses(tLogGroup, obj{"name": "x", "kmsKeyId": bare.out["arn"]}, "AccessDeniedException",
 		"not allowed to be used")
-	good := a.create(tKey, "logs", obj{"policy": document(admin, logs)})
+	good := a.create(tKey, "logs", obj{"policy": policyDocument(admin, logs)})
 	a.create(tLogGroup, "logs", obj{"name": "x", "kmsKeyId": good.out["arn"]})
-	a.create("aws:kms/keyPolicy:KeyPolicy", "bare", obj{"keyId": bare.id, "policy": document(admin, logs)})
+	a.create("aws:kms/keyPolicy:KeyPolicy", "bare", obj{"keyId": bare.id, "policy": policyDocument(admin, logs)})
 	a.create(tLogGroup, "more", obj{"name": "y", "kmsKeyId": bare.out["arn"]})
-	a.refuses("aws:kms/keyPolicy:KeyPolicy", obj{"keyId": "none", "policy": document(admin)}, "NotFoundException")
+	a.refuses("aws:kms/keyPolicy:KeyPolicy", obj{"keyId": "none", "policy": policyDocument(admin)}, "NotFoundException")
 
 	const alias = "aws:kms/alias:Alias"
 	made := a.create(alias, "alias", obj{"name": "alias/headroom", "targetKeyId": good.id})
@@ -73,7 +73,7 @@ func TestQueues(t *testing.T) {
 	a.fails(tQueue, obj{"name": strings.Repeat("q", 81)}, "name", "1 - 80")
 	a.fails(tQueue, obj{"sqsManagedSseEnabled": true, "kmsMasterKeyId": "alias/aws/sqs"}, "kmsMasterKeyId", "one type")
 	const typ = "aws:sqs/queuePolicy:QueuePolicy"
-	good := document(obj{
+	good := policyDocument(obj{
 		"Effect":    "Allow",
 		"Principal": obj{"Service": "events.amazonaws.com"},
 		"Action":    "sqs:SendMessage",
@@ -91,7 +91,7 @@ func TestQueues(t *testing.T) {
 	a.refuses(typ, obj{"queueUrl": "https://none", "policy": good}, "NonExistentQueue")
 	a.refuses(typ, obj{
 		"queueUrl": queue.id,
-		"policy":   document(obj{"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": "*"}),
+		"policy":   policyDocument(obj{"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": "*"}),
 	}, "Invalid value for the parameter Policy")
 	if read, _ := a.read(queue); read.out["policy"] != good {
 		t.Error("the queue does not show its policy")

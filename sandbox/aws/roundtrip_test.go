@@ -113,7 +113,7 @@ var samples = []sample{
 	{"aws:kms/keyPolicy:KeyPolicy", "keypolicy", func(m map[string]thing) obj {
 		return obj{
 			"keyId": m["key"].id,
-			"policy": document(obj{
+			"policy": policyDocument(obj{
 				"Effect":    "Allow",
 				"Principal": obj{"AWS": root},
 				"Action":    "kms:*",
@@ -153,7 +153,7 @@ var samples = []sample{
 	{"aws:sqs/queuePolicy:QueuePolicy", "queuepolicy", func(m map[string]thing) obj {
 		return obj{
 			"queueUrl": m["queue"].id,
-			"policy": document(obj{
+			"policy": policyDocument(obj{
 				"Effect":    "Allow",
 				"Principal": "*",
 				"Action":    "sqs:SendMessage",

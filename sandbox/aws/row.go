@@ -9,9 +9,9 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-// row describes one resource type: what the API takes, fills in, refuses and links. One row is one type; see the files
-// named after services.
-type row struct {
+// resourceRow describes one resource type: what the API takes, fills in, refuses and links. One row is one type; see
+// the files named after services.
+type resourceRow struct {
 	typ string // Pulumi token
 	// API actions behind each operation; several when the provider makes several calls.
 	create, read, update, delete []string
@@ -37,7 +37,7 @@ type row struct {
 	arn      string                                    // template of output "arn"
 	tagged   bool                                      // input tags and output tagsAll
 
-	refs   []ref
+	refs   []reference
 	exists string // error when the id is taken; template
 	inUse  string // error when a blocking reference is left at deletion; template over outputs and {user}
 
@@ -53,7 +53,7 @@ type row struct {
 }
 
 // takes says whether there is such an input property.
-func (row *row) takes(property string) bool {
+func (row *resourceRow) takes(property string) bool {
 	return slices.Contains(row.inputs, property) || row.tagged && property == "tags"
 }
 
@@ -71,8 +71,8 @@ type naming struct {
 	says     string // what the pattern means, for the error
 }
 
-// ref is a property that names other resources.
-type ref struct {
+// reference is a property that names other resources.
+type reference struct {
 	path   string
 	typ    string // Pulumi token of what is named
 	by     string // output of it that the value equals; "" is the id
@@ -92,7 +92,7 @@ const (
 // call is one API call on one resource, inside an update of the world.
 type call struct {
 	s       *world.State
-	row     *row
+	row     *resourceRow
 	res     *world.Resource
 	in, out obj
 	old     obj // inputs before an update
@@ -126,7 +126,7 @@ func dnsSuffix(partition string) string {
 	return "amazonaws.com"
 }
 
-func rowOf(typ string) (*row, error) {
+func rowOf(typ string) (*resourceRow, error) {
 	if r := table[typ]; r != nil {
 		return r, nil
 	}

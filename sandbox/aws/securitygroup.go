@@ -10,7 +10,7 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-var securityGroupRow = row{
+var securityGroupRow = resourceRow{
 	typ:      tSecurityGroup,
 	create:   []string{"ec2:CreateSecurityGroup"},
 	read:     []string{"ec2:DescribeSecurityGroups"},
@@ -27,7 +27,7 @@ var securityGroupRow = row{
 		pattern:  regexp.MustCompile(`^([^s]|s[^g]|sg[^-])`),
 		says:     "must not begin with sg-",
 	},
-	refs: []ref{
+	refs: []reference{
 		vpcRef,
 		{path: "ingress.securityGroups", typ: tSecurityGroup, gone: groupGone},
 		{path: "egress.securityGroups", typ: tSecurityGroup, gone: groupGone},
@@ -67,7 +67,7 @@ func createSecurityGroup(c *call) error {
 	return nil
 }
 
-var securityGroupRuleRow = row{
+var securityGroupRuleRow = resourceRow{
 	typ:    "aws:ec2/securityGroupRule:SecurityGroupRule",
 	create: []string{"ec2:AuthorizeSecurityGroupIngress", "ec2:AuthorizeSecurityGroupEgress"},
 	read:   []string{"ec2:DescribeSecurityGroups"},
@@ -89,7 +89,7 @@ var securityGroupRuleRow = row{
 		"fromPort": {-1, 65535},
 		"toPort":   {-1, 65535},
 	},
-	refs: []ref{
+	refs: []reference{
 		{path: "securityGroupId", typ: tSecurityGroup, gone: groupGone, onGone: cascades},
 		{path: "sourceSecurityGroupId", typ: tSecurityGroup, gone: groupGone},
 	},
@@ -119,8 +119,8 @@ var (
 )
 
 // directedRule is the row of the newer rule types, one for each direction.
-func directedRule(direction string) row {
-	return row{
+func directedRule(direction string) resourceRow {
+	return resourceRow{
 		typ:    "aws:vpc/securityGroup" + direction + "Rule:SecurityGroup" + direction + "Rule",
 		create: []string{"ec2:AuthorizeSecurityGroup" + direction},
 		read:   []string{"ec2:DescribeSecurityGroupRules"},
@@ -136,7 +136,7 @@ func directedRule(direction string) row {
 			"fromPort": {-1, 65535},
 			"toPort":   {-1, 65535},
 		},
-		refs: []ref{
+		refs: []reference{
 			{path: "securityGroupId", typ: tSecurityGroup, gone: groupGone, onGone: cascades},
 			{path: "referencedSecurityGroupId", typ: tSecurityGroup, gone: groupGone},
 		},
@@ -194,7 +194,7 @@ func duplicateRule(c *call, keys ...string) error {
 // protocols by name and by number.
 var protocols = []string{"-1", "tcp", "udp", "icmp", "icmpv6", "all", "6", "17", "1", "58"}
 
-func checkRule(in obj, protocol, blocks string, fail func(string, string)) {
+func checkRule(in obj, protocol, property string, fail func(string, string)) {
 	if protocol != "" && !slices.Contains(protocols, strings.ToLower(protocol)) {
 		fail("protocol", fmt.Sprintf("%q is not a protocol", protocol))
 	}
@@ -202,13 +202,13 @@ func checkRule(in obj, protocol, blocks string, fail func(string, string)) {
 		!isUnknown(in["toPort"]) {
 		fail("fromPort", fmt.Sprintf("InvalidParameterValue: Invalid TCP/UDP port range (%d:%d)", from, to))
 	}
-	for _, v := range at(in, blocks) {
+	for _, v := range at(in, property) {
 		if block, ok := v.(string); ok {
-			checkCIDR(blocks, block, fail)
+			checkCIDR(property, block, fail)
 			continue
 		}
 		for _, block := range texts(asList(v)) {
-			checkCIDR(blocks, block, fail)
+			checkCIDR(property, block, fail)
 		}
 	}
 }

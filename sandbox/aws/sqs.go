@@ -9,7 +9,7 @@ import (
 
 const tQueue = "aws:sqs/queue:Queue"
 
-var queueRow = row{
+var queueRow = resourceRow{
 	typ:    tQueue,
 	create: []string{"sqs:CreateQueue"},
 	read:   []string{"sqs:GetQueueAttributes"},
@@ -50,7 +50,7 @@ var queueRow = row{
 		"kmsDataKeyReusePeriodSeconds": 300,
 		"fifoQueue":                    false,
 	},
-	refs: []ref{
+	refs: []reference{
 		{
 			path:   "kmsMasterKeyId",
 			typ:    tKey,
@@ -80,7 +80,7 @@ func createQueue(c *call) error {
 	return queuePolicy(c, str(c.in, "policy"))
 }
 
-var queuePolicyRow = row{
+var queuePolicyRow = resourceRow{
 	typ:      "aws:sqs/queuePolicy:QueuePolicy",
 	create:   []string{"sqs:SetQueueAttributes"},
 	read:     []string{"sqs:GetQueueAttributes"},
@@ -92,7 +92,7 @@ var queuePolicyRow = row{
 	json:     []string{"policy"},
 	id:       "{queueUrl}",
 	upsert:   true,
-	refs: []ref{{
+	refs: []reference{{
 		path:   "queueUrl",
 		typ:    tQueue,
 		gone:   "AWS.SimpleQueueService.NonExistentQueue: The specified queue does not exist.",

@@ -10,7 +10,7 @@ import (
 
 const tParameter = "aws:ssm/parameter:Parameter"
 
-var parameterRow = row{
+var parameterRow = resourceRow{
 	typ:    tParameter,
 	create: []string{"ssm:PutParameter"},
 	read:   []string{"ssm:GetParameter"},

@@ -1,11 +1,11 @@
 package aws
 
 // table holds the row of every resource type.
-var table = map[string]*row{}
+var table = map[string]*resourceRow{}
 
 // Filled in here and not where it is declared: hooks of rows look into the table, which Go takes for a cycle.
 func init() {
-	for _, r := range []*row{
+	for _, r := range []*resourceRow{
 		&vpcRow, &subnetRow, &internetGatewayRow, &routeTableRow, &routeRow, &routeTableAssociationRow,
 		&eipRow, &natGatewayRow, &vpcEndpointRow,
 		&securityGroupRow, &securityGroupRuleRow, &ingressRuleRow, &egressRuleRow,

@@ -47,11 +47,11 @@ func fromProperty(v resource.PropertyValue) any {
 		}
 		return unknown{}
 	case v.IsArray():
-		list := make([]any, 0, len(v.ArrayValue()))
+		all := make([]any, 0, len(v.ArrayValue()))
 		for _, e := range v.ArrayValue() {
-			list = append(list, fromProperty(e))
+			all = append(all, fromProperty(e))
 		}
-		return list
+		return all
 	case v.IsObject():
 		return fromProperties(v.ObjectValue())
 	}
@@ -73,11 +73,11 @@ func toProperty(v any) resource.PropertyValue {
 	case obj:
 		return resource.NewProperty(toProperties(v))
 	case []any:
-		list := make([]resource.PropertyValue, 0, len(v))
+		all := make([]resource.PropertyValue, 0, len(v))
 		for _, e := range v {
-			list = append(list, toProperty(e))
+			all = append(all, toProperty(e))
 		}
-		return resource.NewProperty(list)
+		return resource.NewProperty(all)
 	}
 	return resource.NewPropertyValue(v)
 }
@@ -125,8 +125,8 @@ func plain(v any) any {
 // does not exist.
 func at(v any, path string) []any {
 	if path == "" {
-		if list, ok := v.([]any); ok {
-			return list
+		if all, ok := v.([]any); ok {
+			return all
 		}
 		if v == nil {
 			return nil

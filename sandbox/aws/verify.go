@@ -21,7 +21,7 @@ const (
 var tagText = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
 
 // verify reports everything about the inputs that the provider refuses before it calls AWS. Unknown values pass.
-func (row *row) verify(in obj, fail func(path, reason string)) {
+func (row *resourceRow) verify(in obj, fail func(path, reason string)) {
 	for _, k := range sorted(in) {
 		if !row.takes(k) && k != defaultsKey {
 			fail(k, fmt.Sprintf("%q is not an input the sandbox knows of this type; if AWS has it, add it to the row "+
@@ -80,33 +80,33 @@ func verifyTags(path string, tags obj, fail func(path, reason string)) {
 			maxTags))
 	}
 	for _, key := range sorted(tags) {
-		at := path + "[" + key + "]"
+		tag := path + "[" + key + "]"
 		if n := utf8.RuneCountInString(key); n < 1 || n > maxTagKey {
-			fail(at, fmt.Sprintf("InvalidTagKey: tag keys have 1 to %d characters, this one has %d", maxTagKey, n))
+			fail(tag, fmt.Sprintf("InvalidTagKey: tag keys have 1 to %d characters, this one has %d", maxTagKey, n))
 		}
 		if strings.HasPrefix(strings.ToLower(key), "aws:") {
-			fail(at, "InvalidParameterValue: Tag keys starting with 'aws:' are reserved for internal use")
+			fail(tag, "InvalidParameterValue: Tag keys starting with 'aws:' are reserved for internal use")
 		}
 		if !tagText.MatchString(key) {
-			fail(at, "InvalidTagKey: only letters, digits, spaces and _.:/=+-@ are allowed")
+			fail(tag, "InvalidTagKey: only letters, digits, spaces and _.:/=+-@ are allowed")
 		}
 		value, ok := tags[key].(string)
 		if !ok {
 			continue
 		}
 		if n := utf8.RuneCountInString(value); n > maxTagValue {
-			fail(at, fmt.Sprintf("InvalidTagValue: tag values have at most %d characters, this one has %d", maxTagValue,
-				n))
+			fail(tag, fmt.Sprintf("InvalidTagValue: tag values have at most %d characters, this one has %d",
+				maxTagValue, n))
 		}
 		if !tagText.MatchString(value) {
-			fail(at, "InvalidTagValue: only letters, digits, spaces and _.:/=+-@ are allowed")
+			fail(tag, "InvalidTagValue: only letters, digits, spaces and _.:/=+-@ are allowed")
 		}
 	}
 }
 
 // refused is verify at the time of the call: AWS looks again, now that all values are known, and reads the policy
 // documents.
-func (row *row) refused(in obj) error {
+func (row *resourceRow) refused(in obj) error {
 	var reasons []string
 	row.verify(in, func(path, reason string) { reasons = append(reasons, path+": "+reason) })
 	if len(reasons) > 0 {

@@ -112,11 +112,11 @@ func (e *expansion) vpcCni(k8s *providerResource) (*component, error) {
 		values[i] = settings[key]
 	}
 	configuration := pulumi.All(values...).ApplyT(func(v []any) (string, error) {
-		plain := map[string]any{}
+		props := map[string]any{}
 		for i, key := range keys {
-			plain[key] = v[i]
+			props[key] = v[i]
 		}
-		return cniConfiguration(plain)
+		return cniConfiguration(props)
 	}).(pulumi.StringOutput)
 	addon := &plainResource{}
 	if err := e.ctx.RegisterResource("aws:eks/addon:Addon", name, present(pulumi.Map{

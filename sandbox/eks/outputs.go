@@ -20,14 +20,13 @@ type parts struct {
 func (e *expansion) outputs(c *Cluster, p parts) error {
 	blank := pulumi.String("").ToStringOutput()
 	own := e.cluster.VpcConfig.ApplyT(func(v any) string {
-		return text(v,
-			"clusterSecurityGroupId")
+		return text(v, "clusterSecurityGroupId")
 	}).(pulumi.StringOutput)
-	kubeconfig := e.kubeconfig(false)
+	rendered := e.kubeconfig(false)
 
 	c.EksCluster = ref(e.cluster)
-	c.Kubeconfig = kubeconfig
-	c.KubeconfigJSON = kubeconfig.ApplyT(func(v any) string { return compact(v) }).(pulumi.StringOutput)
+	c.Kubeconfig = rendered
+	c.KubeconfigJSON = rendered.ApplyT(func(v any) string { return compact(v) }).(pulumi.StringOutput)
 	c.InstanceRoles = pulumi.Array{}
 	if p.instanceRole != nil {
 		c.InstanceRoles = pulumi.Array{ref(p.instanceRole.role)}
@@ -57,12 +56,16 @@ func (e *expansion) outputs(c *Cluster, p parts) error {
 	}).(pulumi.StringOutput)
 	// OidcIssuer comes without the scheme.
 	c.OidcIssuer = c.OidcProviderURL.ApplyT(func(url string) string {
-		return strings.TrimPrefix(url,
-			"https://")
+		return strings.TrimPrefix(url, "https://")
 	}).(pulumi.StringOutput)
 	c.Core = e.core(c, p)
 
-	return e.ctx.RegisterResourceOutputs(c, present(pulumi.Map{
+	return e.ctx.RegisterResourceOutputs(c, c.exported())
+}
+
+// exported are the outputs under the component's own names.
+func (c *Cluster) exported() pulumi.Map {
+	return present(pulumi.Map{
 		"clusterSecurityGroup":    c.ClusterSecurityGroup,
 		"core":                    c.Core,
 		"eksCluster":              c.EksCluster,
@@ -81,7 +84,7 @@ func (e *expansion) outputs(c *Cluster, p parts) error {
 		"oidcProviderUrl":         c.OidcProviderURL,
 		"oidcIssuer":              c.OidcIssuer,
 		"autoModeNodeRoleName":    c.AutoModeNodeRoleName,
-	}))
+	})
 }
 
 // core is the component's bundle of what it made.

@@ -108,14 +108,14 @@ func merged(base map[string]any, over any) map[string]any {
 
 // truthy is the text of a value that JavaScript takes for true, else empty.
 func truthy(v any) string {
-	text := ""
+	said := ""
 	if v != nil {
-		text = fmt.Sprint(v)
+		said = fmt.Sprint(v)
 	}
-	if text == "false" || text == "0" {
+	if said == "false" || said == "0" {
 		return ""
 	}
-	return text
+	return said
 }
 
 // compact is JSON on one line, map keys sorted, with no HTML escapes: what JSON.stringify makes of sorted keys.
@@ -167,9 +167,9 @@ func kubeconfig(name, endpoint, region, ca string, c credentials) map[string]any
 
 // regionOf reads the region out of an ARN; empty when the ARN has none.
 func regionOf(arn string) string {
-	parts := strings.Split(arn, ":")
-	if len(parts) < 4 {
+	made := strings.Split(arn, ":")
+	if len(made) < 4 {
 		return ""
 	}
-	return parts[3]
+	return made[3]
 }

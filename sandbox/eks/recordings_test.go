@@ -141,8 +141,8 @@ func TestPinnedAddonVersionsAskForNothing(t *testing.T) {
 		}
 		if c.Token == "aws:eks/addon:Addon" {
 			versions[c.Inputs["addonName"].(string)] = c.Inputs["addonVersion"]
-			if text, _ := c.Inputs["configurationValues"].(string); strings.Contains(text, "DEBUG") {
-				t.Errorf("log level DEBUG though INFO was asked for: %s", text)
+			if said, _ := c.Inputs["configurationValues"].(string); strings.Contains(said, "DEBUG") {
+				t.Errorf("log level DEBUG though INFO was asked for: %s", said)
 			}
 		}
 	}
@@ -195,7 +195,7 @@ func TestEveryUnknownOfAPreviewStaysUnknown(t *testing.T) {
 	}
 	args["privateSubnetIds"] = resource.NewProperty(
 		[]resource.PropertyValue{resource.MakeComputed(resource.NewProperty("")), resource.NewProperty("subnet-b")})
-	known, _, err := expand(t, private(), false)
+	served, _, err := expand(t, private(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestEveryUnknownOfAPreviewStaysUnknown(t *testing.T) {
 		sort.Strings(out)
 		return out
 	}
-	if diff := cmp.Diff(names(known), names(preview)); diff != "" {
+	if diff := cmp.Diff(names(served), names(preview)); diff != "" {
 		t.Errorf("a preview registers other resources than an update:\n%s", diff)
 	}
 	if k := outputs["kubeconfig"]; !k.IsComputed() {
@@ -257,11 +257,11 @@ func sorted(calls []call) []call {
 	for i := range out {
 		out[i].Inputs = normalised(out[i].Inputs)
 	}
-	sort.Slice(out, func(i, j int) bool { return key(out[i]) < key(out[j]) })
+	sort.Slice(out, func(i, j int) bool { return callKey(out[i]) < callKey(out[j]) })
 	return out
 }
 
-func key(c call) string { return fmt.Sprint(c.Kind, c.Token, c.Name, c.Inputs["addonName"]) }
+func callKey(c call) string { return fmt.Sprint(c.Kind, c.Token, c.Name, c.Inputs["addonName"]) }
 
 // monitor plays the engine: it records what the component registers and asks, and answers as the provider of the
 // recordings did.

@@ -69,16 +69,16 @@ func (b *Backend) Configure(config resource.PropertyMap) error {
 }
 
 // DiffConfig replaces the provider, and with it every object, when it would speak to another cluster or may do so.
-func (b *Backend) DiffConfig(old, new resource.PropertyMap) plugin.Diff {
-	diff := plugin.Diff{Changed: plugin.Differences(old, new)}
+func (b *Backend) DiffConfig(old, wanted resource.PropertyMap) plugin.Diff {
+	diff := plugin.Diff{Changed: plugin.Differences(old, wanted)}
 	if !slices.Contains(diff.Changed, "kubeconfig") {
 		return diff
 	}
-	before, after := old["kubeconfig"], new["kubeconfig"]
+	before, after := old["kubeconfig"], wanted["kubeconfig"]
 	if before.IsString() && after.IsString() {
-		a, errA := server(before.StringValue())
-		b, errB := server(after.StringValue())
-		if errA == nil && errB == nil && a == b {
+		was, errWas := server(before.StringValue())
+		is, errIs := server(after.StringValue())
+		if errWas == nil && errIs == nil && was == is {
 			return diff
 		}
 	}
@@ -198,7 +198,7 @@ func (b *Backend) Diff(r plugin.Request) (plugin.Diff, error) {
 	}
 	for _, path := range append(slices.Clone(identity), fields...) {
 		keys := strings.Split(path, ".")
-		if old, new := dig(r.OldInputs, keys...), dig(r.Inputs, keys...); !old.DeepEquals(new) {
+		if old, wanted := dig(r.OldInputs, keys...), dig(r.Inputs, keys...); !old.DeepEquals(wanted) {
 			diff.Replaces = append(diff.Replaces, path)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-const kubeconfigOf = `{"current-context":"aws","contexts":[{"name":"aws","context":{"cluster":"kubernetes"}}],"clusters":[{"name":"kubernetes","cluster":{"server":%q}}]}`
+const kubeconfigOf = `{"current-context":"aws","contexts":[{"name":"aws","context":{"cluster":"kubernetes"}}],` +
+	`"clusters":[{"name":"kubernetes","cluster":{"server":%q}}]}`
 
 // lab is a world with one cluster and a configured provider.
 type lab struct {
@@ -117,7 +118,7 @@ func obj(apiVersion, kind, namespace, name string, spec map[string]any) object {
 	return object{"apiVersion": apiVersion, "kind": kind, "metadata": metadata, "spec": spec}
 }
 
-func pool(foreground bool) object {
+func somePool(foreground bool) object {
 	o := obj("karpenter.sh/v1", "NodePool", "", "gpu", map[string]any{
 		"limits": map[string]any{"nvidia.com/gpu": "3"},
 		"template": map[string]any{"spec": map[string]any{
@@ -135,7 +136,7 @@ func pool(foreground bool) object {
 	return o
 }
 
-func class() object {
+func someClass() object {
 	return obj("karpenter.k8s.aws/v1", "EC2NodeClass", "", "gpu", map[string]any{
 		"role": "nodes", "tags": map[string]any{"headroom/pool": "gpu"},
 		"subnetSelectorTerms": []any{map[string]any{"tags": map[string]any{"karpenter.sh/discovery": "dev"}}},
@@ -146,7 +147,7 @@ func karpenter() []object {
 	return release{chart: "karpenter", name: "karpenter", namespace: "kube-system", version: "1.15.0"}.objects()
 }
 
-func refused(t *testing.T, err error, want string) {
+func wantRefused(t *testing.T, err error, want string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got error %v, want one that says %q", err, want)
@@ -156,17 +157,17 @@ func refused(t *testing.T, err error, want string) {
 // Field fault BR-55: a custom resource that comes before its definition is refused.
 func TestCustomResourceBeforeItsDefinitionIsRefused(t *testing.T) {
 	l := newLab(t, false)
-	_, err := l.create(class())
-	refused(t, err, `no matches for kind "EC2NodeClass" in version "karpenter.k8s.aws/v1"`)
+	_, err := l.create(someClass())
+	wantRefused(t, err, `no matches for kind "EC2NodeClass" in version "karpenter.k8s.aws/v1"`)
 	l.must(karpenter()...)
-	l.must(class())
+	l.must(someClass())
 }
 
 func TestAutoModeClusterKnowsNodePoolsByItself(t *testing.T) {
 	auto := obj("eks.amazonaws.com/v1", "NodeClass", "", "gpu", nil)
-	newLab(t, true).must(auto, pool(true))
+	newLab(t, true).must(auto, somePool(true))
 	_, err := newLab(t, false).create(auto)
-	refused(t, err, "no matches for kind")
+	wantRefused(t, err, "no matches for kind")
 }
 
 func TestWhatTheAPIServerRefuses(t *testing.T) {
@@ -186,7 +187,7 @@ func TestWhatTheAPIServerRefuses(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			_, err := newLab(t, false).create(c.o)
-			refused(t, err, c.want)
+			wantRefused(t, err, c.want)
 		})
 	}
 }
@@ -195,7 +196,7 @@ func TestSecondObjectOfANameIsRefused(t *testing.T) {
 	l := newLab(t, false)
 	l.must(obj("v1", "ConfigMap", "default", "a", nil))
 	_, err := l.create(obj("v1", "ConfigMap", "", "a", nil))
-	refused(t, err, "already exists")
+	wantRefused(t, err, "already exists")
 }
 
 func TestObjectWithoutANameGetsOneAndKeepsIt(t *testing.T) {
@@ -238,7 +239,7 @@ func TestFixedNameIsDeletedBeforeItIsReplaced(t *testing.T) {
 		resource.PropertyMap{"enableConfigMapMutable": resource.NewStringProperty("true")}); err != nil {
 		t.Fatal(err)
 	}
-	if diff, err := l.b.Diff(r); err != nil || len(diff.Replaces) > 0 || len(diff.Changed) == 0 {
+	if diff, err = l.b.Diff(r); err != nil || len(diff.Replaces) > 0 || len(diff.Changed) == 0 {
 		t.Errorf("with mutable ConfigMaps: diff %+v, %v", diff, err)
 	}
 }
@@ -247,13 +248,13 @@ func TestFixedNameIsDeletedBeforeItIsReplaced(t *testing.T) {
 func TestNodePoolWithoutItsControllerCannotGo(t *testing.T) {
 	l := newLab(t, false)
 	l.must(karpenter()...)
-	l.must(class(), pool(true))
+	l.must(someClass(), somePool(true))
 	l.update(func(s *world.State) error { _, err := ScaleNodePool(s, "dev", "gpu", 2); return err })
 	deployment := karpenter()[len(karpenter())-1]
 	if err := l.delete(deployment); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, l.delete(pool(true)), "no controller left")
+	wantRefused(t, l.delete(somePool(true)), "no controller left")
 	if l.running() != 2 {
 		t.Errorf("%d instances run, want the 2 that nobody ends", l.running())
 	}
@@ -263,16 +264,16 @@ func TestNodePoolTakesItsNodesAlong(t *testing.T) {
 	for foreground, left := range map[bool]int{true: 0, false: 2} {
 		l := newLab(t, false)
 		l.must(karpenter()...)
-		l.must(class(), pool(foreground))
+		l.must(someClass(), somePool(foreground))
 		l.update(func(s *world.State) error { _, err := ScaleNodePool(s, "dev", "gpu", 2); return err })
-		refused(t, l.delete(class()), "still used by NodePool")
-		if err := l.delete(pool(foreground)); err != nil {
+		wantRefused(t, l.delete(someClass()), "still used by NodePool")
+		if err := l.delete(somePool(foreground)); err != nil {
 			t.Fatal(err)
 		}
 		if l.running() != left {
 			t.Errorf("foreground %v: %d instances left, want %d", foreground, l.running(), left)
 		}
-		if err := l.delete(class()); err != nil {
+		if err := l.delete(someClass()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -281,15 +282,15 @@ func TestNodePoolTakesItsNodesAlong(t *testing.T) {
 func TestNodePoolStopsAtItsLimits(t *testing.T) {
 	l := newLab(t, false)
 	l.must(karpenter()...)
-	l.must(class(), pool(true))
-	refused(t, l.w.Update(func(s *world.State) error { _, err := ScaleNodePool(s, "dev", "gpu", 4); return err }),
+	l.must(someClass(), somePool(true))
+	wantRefused(t, l.w.Update(func(s *world.State) error { _, err := ScaleNodePool(s, "dev", "gpu", 4); return err }),
 		"limit is 3")
 }
 
 func TestNodesCarryTheTagsOfTheirClass(t *testing.T) {
 	l := newLab(t, false)
 	l.must(karpenter()...)
-	l.must(class(), pool(true))
+	l.must(someClass(), somePool(true))
 	l.update(func(s *world.State) error {
 		nodes, err := ScaleNodePool(s, "dev", "gpu", 1)
 		if err == nil && nodes[0].Tags["headroom/pool"] != "gpu" {
@@ -302,8 +303,8 @@ func TestNodesCarryTheTagsOfTheirClass(t *testing.T) {
 func TestDefinitionsStayWhileObjectsOfTheirKindDo(t *testing.T) {
 	l := newLab(t, false)
 	l.must(karpenter()...)
-	l.must(class(), pool(true))
-	refused(t, l.delete(karpenterDefinitions()[0]), "would delete every NodePool")
+	l.must(someClass(), somePool(true))
+	wantRefused(t, l.delete(karpenterDefinitions()[0]), "would delete every NodePool")
 }
 
 func TestKubeconfigMustNameAClusterThatExists(t *testing.T) {
@@ -317,7 +318,7 @@ func TestKubeconfigMustNameAClusterThatExists(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := l.create(obj("v1", "ConfigMap", "default", "a", nil))
-	refused(t, err, "unreachable")
+	wantRefused(t, err, "unreachable")
 }
 
 // Field fault BR-89: a changed token command leaves the provider; another address, or one not known yet, replaces it
@@ -351,7 +352,7 @@ func TestChartArgumentsThatWouldGoWrongAreRefused(t *testing.T) {
 		"at most 53": {"chart": "a", "version": "1", "name": strings.Repeat("a", 54)},
 	} {
 		_, err := parseRelease("x", args)
-		refused(t, err, want)
+		wantRefused(t, err, want)
 	}
 	r, err := parseRelease("x", map[string]any{"chart": "oci://public.ecr.aws/karpenter/karpenter",
 		"version": "1.15.0"})

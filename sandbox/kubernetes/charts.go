@@ -40,7 +40,9 @@ var standIns = map[string]func(release) []object{
 			"apiVersion": "resource.k8s.io/v1",
 			"kind":       "DeviceClass",
 			"metadata":   map[string]any{"name": "gpu.nvidia.com"},
-			"spec":       map[string]any{"selectors": []any{map[string]any{"cel": map[string]any{"expression": "device.driver == 'gpu.nvidia.com'"}}}},
+			"spec": map[string]any{"selectors": []any{
+				map[string]any{"cel": map[string]any{"expression": "device.driver == 'gpu.nvidia.com'"}},
+			}},
 		}
 		return []object{r.serviceAccount(r.name + "-service-account-kubeletplugin"),
 			r.workload("apps/v1", "DaemonSet", r.name+"-kubelet-plugin"), class}
@@ -110,8 +112,8 @@ func (r release) karpenterPod() map[string]any {
 
 // objects are those that stand for the release; an unknown chart is one Deployment of the release's name.
 func (r release) objects() []object {
-	if make, known := standIns[r.chart]; known {
-		return make(r)
+	if standIn, found := standIns[r.chart]; found {
+		return standIn(r)
 	}
 	return []object{r.workload("apps/v1", "Deployment", r.name)}
 }
@@ -136,13 +138,13 @@ func (r release) serviceAccount(name string) object {
 }
 
 func (r release) workload(apiVersion, kind, name string) object {
-	values, err := json.Marshal(r.values)
+	given, err := json.Marshal(r.values)
 	if err != nil {
-		values = fmt.Appendf(nil, "%q", err)
+		given = fmt.Appendf(nil, "%q", err)
 	}
 	metadata := r.metadata(name)
 	metadata["annotations"] = map[string]any{
-		valuesAnnotation:         string(values),
+		valuesAnnotation:         string(given),
 		"sandbox.headroom/chart": r.chart + "-" + r.version,
 	}
 	labels := map[string]any{"app.kubernetes.io/name": r.chart, "app.kubernetes.io/instance": r.name}

@@ -30,9 +30,9 @@ func (c *cluster) controller(o object) bool {
 	if c.auto && (group == "eks.amazonaws.com" || strings.HasPrefix(o.apiVersion(), "eks.amazonaws.com/")) {
 		return true
 	}
-	return len(c.all(func(o object) bool {
-		return o.kind() == "Deployment" && (o.name() == "karpenter" ||
-			o.strings("metadata", "labels")["app.kubernetes.io/name"] == "karpenter")
+	return len(c.all(func(d object) bool {
+		return d.kind() == "Deployment" && (d.name() == "karpenter" ||
+			d.strings("metadata", "labels")["app.kubernetes.io/name"] == "karpenter")
 	})) > 0
 }
 
@@ -184,7 +184,7 @@ func fits(wants map[string]values, facts map[string]string, t world.InstanceType
 	explicit := len(wants["node.kubernetes.io/instance-type"]) > 0
 	for key, allowed := range wants {
 		_, short, _ := strings.Cut(key, "/")
-		if fact, known := facts[short]; known && !allowed.has(fact) {
+		if fact, found := facts[short]; found && !allowed.has(fact) {
 			return false
 		}
 		if short == "instance-gpu-count" && !allowed.has(strconv.Itoa(t.GPUs)) {

@@ -65,11 +65,11 @@ type cluster struct {
 }
 
 // clusterAt finds the cluster whose API server has this address.
-func clusterAt(s *world.State, server string) (*cluster, error) {
-	r := s.Find(clusterType, "endpoint", server)
+func clusterAt(s *world.State, address string) (*cluster, error) {
+	r := s.Find(clusterType, "endpoint", address)
 	if r == nil {
 		return nil, fmt.Errorf("configured Kubernetes cluster is unreachable: no cluster in the simulated account "+
-			"has the endpoint %q", server)
+			"has the endpoint %q", address)
 	}
 	return newCluster(s, r), nil
 }
@@ -151,8 +151,8 @@ func (c *cluster) scope(apiVersion, kind string) (namespaced bool, err error) {
 		return false, noMatch(apiVersion, kind, "the sandbox knows no such built-in kind")
 	}
 	if c.auto {
-		if namespaced, ok := autoModeKinds[apiVersion][kind]; ok {
-			return namespaced, nil
+		if inNamespace, served := autoModeKinds[apiVersion][kind]; served {
+			return inNamespace, nil
 		}
 	}
 	group, version, _ := strings.Cut(apiVersion, "/")

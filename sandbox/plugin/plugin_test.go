@@ -67,7 +67,7 @@ const urn = resource.URN("urn:pulumi:dev::p::test:index:Thing::a")
 // engine connects the engine's own client to a served backend.
 func engine(t *testing.T, b Backend) sdk.Provider {
 	t.Helper()
-	server, err := NewServer(Package{Name: "test", Version: "1.2.3", Backend: b}, nil)
+	srv, err := NewServer(Package{Name: "test", Version: "1.2.3", Backend: b}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func engine(t *testing.T, b Backend) sdk.Provider {
 		t.Fatal(err)
 	}
 	s := grpc.NewServer()
-	pulumirpc.RegisterResourceProviderServer(s, server)
+	pulumirpc.RegisterResourceProviderServer(s, srv)
 	go func() { _ = s.Serve(listener) }()
 	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -87,10 +87,10 @@ func engine(t *testing.T, b Backend) sdk.Provider {
 	if _, err := p.Handshake(context.Background(), sdk.ProviderHandshakeRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	typ, name, id, urn := tokens.Type("pulumi:providers:test"), "test", resource.ID("1"),
+	typ, name, id, providerURN := tokens.Type("pulumi:providers:test"), "test", resource.ID("1"),
 		resource.URN("urn:pulumi:dev::p::pulumi:providers:test::test")
 	if _, err := p.Configure(context.Background(), sdk.ConfigureRequest{
-		URN:    &urn,
+		URN:    &providerURN,
 		Name:   &name,
 		Type:   &typ,
 		ID:     &id,
@@ -175,7 +175,7 @@ func TestRefusalsReachTheEngine(t *testing.T) {
 func TestDiffNamesWhatChangesAndWhatReplaces(t *testing.T) {
 	p := engine(t, &echo{OnlyComponents: OnlyComponents{"test"}})
 	old := resource.NewPropertyMapFromMap(map[string]any{"a": "1", "b": "2"})
-	new := resource.NewPropertyMapFromMap(map[string]any{"a": "1", "fixed": true})
+	wanted := resource.NewPropertyMapFromMap(map[string]any{"a": "1", "fixed": true})
 	diff, err := p.Diff(context.Background(), sdk.DiffRequest{
 		URN:        urn,
 		Name:       "a",
@@ -183,7 +183,7 @@ func TestDiffNamesWhatChangesAndWhatReplaces(t *testing.T) {
 		ID:         "x",
 		OldInputs:  old,
 		OldOutputs: old,
-		NewInputs:  new,
+		NewInputs:  wanted,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -252,7 +252,8 @@ func TestReportedVersionIsThatOfTheServedSDK(t *testing.T) {
 		t.Fatal(err)
 	}
 	required := map[string]string{}
-	for _, m := range regexp.MustCompile(`github.com/pulumi/pulumi-(\w+)/sdk/v\d+ v([\d.]+)`).FindAllStringSubmatch(string(gomod), -1) {
+	requirement := regexp.MustCompile(`github.com/pulumi/pulumi-(\w+)/sdk/v\d+ v([\d.]+)`)
+	for _, m := range requirement.FindAllStringSubmatch(string(gomod), -1) {
 		required[m[1]] = m[2]
 	}
 	if d := cmp.Diff(required, Versions); d != "" {

@@ -16,7 +16,7 @@ import (
 type Configurer interface {
 	CheckConfig(config resource.PropertyMap) []CheckFailure
 	Configure(config resource.PropertyMap) error
-	DiffConfig(old, new resource.PropertyMap) Diff
+	DiffConfig(old, wanted resource.PropertyMap) Diff
 }
 
 // provider adapts a Backend to the engine's own Go view of a provider, which brings its marshalling with it.
@@ -55,11 +55,11 @@ func (p *provider) CheckConfig(_ context.Context, req sdk.CheckConfigRequest) (s
 }
 
 func (p *provider) DiffConfig(_ context.Context, req sdk.DiffConfigRequest) (sdk.DiffConfigResponse, error) {
-	old, new := plain(req.OldInputs), plain(req.NewInputs)
+	old, wanted := plain(req.OldInputs), plain(req.NewInputs)
 	if c, ok := p.backend.(Configurer); ok {
-		return detailed(c.DiffConfig(old, new), old, new), nil
+		return detailed(c.DiffConfig(old, wanted), old, wanted), nil
 	}
-	return detailed(Diff{Changed: Differences(old, new)}, old, new), nil
+	return detailed(Diff{Changed: Differences(old, wanted)}, old, wanted), nil
 }
 
 func (p *provider) Configure(_ context.Context, req sdk.ConfigureRequest) (sdk.ConfigureResponse, error) {
@@ -82,15 +82,15 @@ func (p *provider) Check(_ context.Context, req sdk.CheckRequest) (sdk.CheckResp
 }
 
 func (p *provider) Diff(_ context.Context, req sdk.DiffRequest) (sdk.DiffResult, error) {
-	old, new := plain(req.OldInputs), plain(req.NewInputs)
+	old, wanted := plain(req.OldInputs), plain(req.NewInputs)
 	diff, err := p.backend.Diff(Request{
 		URN: req.URN, Type: req.Type, Name: req.Name, ID: string(req.ID),
-		Inputs: new, OldInputs: old, OldOutputs: plain(req.OldOutputs), IgnoreChanges: req.IgnoreChanges,
+		Inputs: wanted, OldInputs: old, OldOutputs: plain(req.OldOutputs), IgnoreChanges: req.IgnoreChanges,
 	})
 	if err != nil {
 		return sdk.DiffResult{}, err
 	}
-	return detailed(diff, old, new), nil
+	return detailed(diff, old, wanted), nil
 }
 
 func (p *provider) Create(_ context.Context, req sdk.CreateRequest) (sdk.CreateResponse, error) {
@@ -151,7 +151,7 @@ func failures(refused []CheckFailure) []sdk.CheckFailure {
 }
 
 // detailed turns changed paths into the engine's diff, so that a person sees these paths and no others.
-func detailed(diff Diff, old, new resource.PropertyMap) sdk.DiffResult {
+func detailed(diff Diff, old, wanted resource.PropertyMap) sdk.DiffResult {
 	if len(diff.Changed) == 0 && len(diff.Replaces) == 0 {
 		return sdk.DiffResult{Changes: sdk.DiffNone}
 	}
@@ -161,10 +161,10 @@ func detailed(diff Diff, old, new resource.PropertyMap) sdk.DiffResult {
 		DetailedDiff:        map[string]sdk.PropertyDiff{},
 	}
 	for _, path := range diff.Changed {
-		result.DetailedDiff[path] = sdk.PropertyDiff{Kind: kind(path, old, new), InputDiff: true}
+		result.DetailedDiff[path] = sdk.PropertyDiff{Kind: kind(path, old, wanted), InputDiff: true}
 	}
 	for _, path := range diff.Replaces {
-		result.DetailedDiff[path] = sdk.PropertyDiff{Kind: kind(path, old, new).AsReplace(), InputDiff: true}
+		result.DetailedDiff[path] = sdk.PropertyDiff{Kind: kind(path, old, wanted).AsReplace(), InputDiff: true}
 	}
 	for path, d := range result.DetailedDiff {
 		// The engine derives both lists itself; a transport that has only the lists needs them too.
@@ -176,13 +176,13 @@ func detailed(diff Diff, old, new resource.PropertyMap) sdk.DiffResult {
 	return result
 }
 
-func kind(path string, old, new resource.PropertyMap) sdk.DiffKind {
+func kind(path string, old, wanted resource.PropertyMap) sdk.DiffKind {
 	parsed, err := resource.ParsePropertyPath(path)
 	if err != nil {
 		return sdk.DiffUpdate
 	}
 	_, before := parsed.Get(resource.NewProperty(old))
-	_, after := parsed.Get(resource.NewProperty(new))
+	_, after := parsed.Get(resource.NewProperty(wanted))
 	switch {
 	case !before && after:
 		return sdk.DiffAdd
@@ -201,8 +201,8 @@ func top(path string) string {
 }
 
 // Differences are the paths at which two property maps differ, in order. An unknown value differs from every known one.
-func Differences(old, new resource.PropertyMap) []string {
-	diff := old.Diff(new)
+func Differences(old, wanted resource.PropertyMap) []string {
+	diff := old.Diff(wanted)
 	if diff == nil {
 		return nil
 	}

@@ -37,7 +37,7 @@ type server struct {
 
 // NewServer serves the package; engine gives the connection to the engine that components register over, and may be nil
 // when there are none.
-func NewServer(pkg Package, engine func() (*grpc.ClientConn, error)) (pulumirpc.ResourceProviderServer, error) {
+func NewServer(pkg Package, callback func() (*grpc.ClientConn, error)) (pulumirpc.ResourceProviderServer, error) {
 	version, err := semver.Parse(pkg.Version)
 	if err != nil {
 		return nil, fmt.Errorf("version %q of package %s: %w", pkg.Version, pkg.Name, err)
@@ -49,7 +49,7 @@ func NewServer(pkg Package, engine func() (*grpc.ClientConn, error)) (pulumirpc.
 			backend: pkg.Backend,
 		}),
 		pkg:    pkg,
-		engine: engine,
+		engine: callback,
 	}, nil
 }
 

@@ -25,13 +25,13 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-// tools are found or built once; the first build of the CLI takes minutes and says how far it is.
-var tools Tools
+// sharedTools are found or built once; the first build of the CLI takes minutes and says how far it is.
+var sharedTools Tools
 
 func TestMain(m *testing.M) {
 	root, err := ModuleRoot(".")
 	if err == nil {
-		tools, err = FindTools(context.Background(), root, os.Stderr)
+		sharedTools, err = FindTools(context.Background(), root, os.Stderr)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "the engine tests cannot run:", err)
@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// project writes a small project and returns its folder.
-func project(t *testing.T, stack string) string {
+// projectFolder writes a small project and returns its folder.
+func projectFolder(t *testing.T, stack string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -55,9 +55,9 @@ func project(t *testing.T, stack string) string {
 	return dir
 }
 
-func open(t *testing.T, dir string, p Program) *Sandbox {
+func openSandbox(t *testing.T, dir string, p Program) *Sandbox {
 	t.Helper()
-	s, err := New(context.Background(), dir, Options{Program: p, Tools: tools})
+	s, err := New(context.Background(), dir, Options{Program: p, Tools: sharedTools})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,9 +86,43 @@ func tiny(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	vpc, err := ec2.NewVpc(ctx, "net", &ec2.VpcArgs{CidrBlock: pulumi.String("10.0.0.0/16")}, pulumi.Provider(provider))
+	vpc, subnets, err := tinyNetwork(ctx, provider)
 	if err != nil {
 		return err
+	}
+	cluster, err := tinyCluster(ctx, provider, vpc, subnets)
+	if err != nil {
+		return err
+	}
+	k8s, err := kubernetes.NewProvider(ctx, "k8s", &kubernetes.ProviderArgs{Kubeconfig: cluster.KubeconfigJson})
+	if err != nil {
+		return err
+	}
+	namespace, err := corev1.NewNamespace(ctx, "system", &corev1.NamespaceArgs{
+		Metadata: metav1.ObjectMetaArgs{Name: pulumi.String("inference")},
+	}, pulumi.Provider(k8s))
+	if err != nil {
+		return err
+	}
+	controller, err := tinyKarpenter(ctx, k8s, cluster)
+	if err != nil {
+		return err
+	}
+	if err := tinyPool(ctx, k8s, controller); err != nil {
+		return err
+	}
+	ctx.Export("clusterName", cluster.EksCluster.Name())
+	ctx.Export("endpoint", cluster.Core.Endpoint())
+	ctx.Export("issuer", cluster.OidcIssuer)
+	ctx.Export("token", pulumi.ToSecret(pulumi.String("s3cret")))
+	ctx.Export("namespace", namespace.Metadata.Name())
+	return nil
+}
+
+func tinyNetwork(ctx *pulumi.Context, provider *aws.Provider) (*ec2.Vpc, pulumi.StringArray, error) {
+	vpc, err := ec2.NewVpc(ctx, "net", &ec2.VpcArgs{CidrBlock: pulumi.String("10.0.0.0/16")}, pulumi.Provider(provider))
+	if err != nil {
+		return nil, nil, err
 	}
 	var subnets pulumi.StringArray
 	for i, zone := range []string{"us-west-2a", "us-west-2b"} {
@@ -97,12 +131,17 @@ func tiny(ctx *pulumi.Context) error {
 			Tags: pulumi.StringMap{"karpenter.sh/discovery": pulumi.String("tiny")},
 		}, pulumi.Provider(provider))
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		subnets = append(subnets, subnet.ID())
 	}
+	return vpc, subnets, nil
+}
+
+func tinyCluster(ctx *pulumi.Context, provider *aws.Provider, vpc *ec2.Vpc, subnets pulumi.StringArray) (*eks.Cluster,
+	error) {
 	mode := eks.AuthenticationModeApi
-	cluster, err := eks.NewCluster(ctx, "cluster", &eks.ClusterArgs{
+	return eks.NewCluster(ctx, "cluster", &eks.ClusterArgs{
 		Name:                      pulumi.String("tiny"),
 		Version:                   pulumi.String("1.36"),
 		AuthenticationMode:        &mode,
@@ -132,49 +171,41 @@ func tiny(ctx *pulumi.Context) error {
 			return &pulumi.ResourceTransformResult{Props: a.Props, Opts: a.Opts}
 		},
 	}))
-	if err != nil {
-		return err
-	}
-	k8s, err := kubernetes.NewProvider(ctx, "k8s", &kubernetes.ProviderArgs{Kubeconfig: cluster.KubeconfigJson})
-	if err != nil {
-		return err
-	}
-	namespace, err := corev1.NewNamespace(ctx, "system", &corev1.NamespaceArgs{
-		Metadata: metav1.ObjectMetaArgs{Name: pulumi.String("inference")},
-	}, pulumi.Provider(k8s))
-	if err != nil {
-		return err
-	}
+}
+
+func tinyKarpenter(ctx *pulumi.Context, k8s *kubernetes.Provider, cluster *eks.Cluster) (*helm.Chart, error) {
 	crds, err := helm.NewChart(ctx, "karpenter-crd", &helm.ChartArgs{
 		Chart:     pulumi.String("oci://public.ecr.aws/karpenter/karpenter-crd"),
 		Version:   pulumi.String("1.15.0"),
 		Namespace: pulumi.String("kube-system"),
 	}, pulumi.Providers(k8s))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	controller, err := helm.NewChart(ctx, "karpenter", &helm.ChartArgs{
+	return helm.NewChart(ctx, "karpenter", &helm.ChartArgs{
 		Chart:     pulumi.String("oci://public.ecr.aws/karpenter/karpenter"),
 		Version:   pulumi.String("1.15.0"),
 		Namespace: pulumi.String("kube-system"),
 		SkipCrds:  pulumi.Bool(true),
 		Values:    pulumi.Map{"settings": pulumi.Map{"clusterName": cluster.EksCluster.Name()}},
 	}, pulumi.Providers(k8s), pulumi.DependsOn([]pulumi.Resource{crds}))
-	if err != nil {
-		return err
-	}
+}
+
+func tinyPool(ctx *pulumi.Context, k8s *kubernetes.Provider, controller pulumi.Resource) error {
 	class, err := apiextensions.NewCustomResource(ctx, "class", &apiextensions.CustomResourceArgs{
 		ApiVersion: pulumi.String("karpenter.k8s.aws/v1"), Kind: pulumi.String("EC2NodeClass"),
 		Metadata: metav1.ObjectMetaArgs{Name: pulumi.String("gpu")},
 		OtherFields: kubernetes.UntypedArgs{"spec": pulumi.Map{
-			"subnetSelectorTerms": pulumi.Array{pulumi.Map{"tags": pulumi.StringMap{"karpenter.sh/discovery": pulumi.String("tiny")}}},
-			"tags":                pulumi.StringMap{"headroom/pool": pulumi.String("gpu")},
+			"subnetSelectorTerms": pulumi.Array{
+				pulumi.Map{"tags": pulumi.StringMap{"karpenter.sh/discovery": pulumi.String("tiny")}},
+			},
+			"tags": pulumi.StringMap{"headroom/pool": pulumi.String("gpu")},
 		}},
 	}, pulumi.Provider(k8s), pulumi.DependsOn([]pulumi.Resource{controller}))
 	if err != nil {
 		return err
 	}
-	if _, err = apiextensions.NewCustomResource(ctx, "pool", &apiextensions.CustomResourceArgs{
+	_, err = apiextensions.NewCustomResource(ctx, "pool", &apiextensions.CustomResourceArgs{
 		ApiVersion: pulumi.String("karpenter.sh/v1"), Kind: pulumi.String("NodePool"),
 		Metadata: metav1.ObjectMetaArgs{Name: pulumi.String("gpu"), Annotations: pulumi.StringMap{
 			"pulumi.com/deletionPropagationPolicy": pulumi.String("foreground"),
@@ -191,15 +222,8 @@ func tiny(ctx *pulumi.Context) error {
 				"values":   pulumi.StringArray{pulumi.String("g6.xlarge")},
 			}},
 		}}}},
-	}, pulumi.Provider(k8s), pulumi.DependsOn([]pulumi.Resource{class})); err != nil {
-		return err
-	}
-	ctx.Export("clusterName", cluster.EksCluster.Name())
-	ctx.Export("endpoint", cluster.Core.Endpoint())
-	ctx.Export("issuer", cluster.OidcIssuer)
-	ctx.Export("token", pulumi.ToSecret(pulumi.String("s3cret")))
-	ctx.Export("namespace", namespace.Metadata.Name())
-	return nil
+	}, pulumi.Provider(k8s), pulumi.DependsOn([]pulumi.Resource{class}))
+	return err
 }
 
 // withChart adds a network that does not exist yet and a chart that takes its id.
@@ -226,11 +250,12 @@ func withChart(ctx *pulumi.Context, base Program) error {
 	return err
 }
 
-const anyKubeconfig = `{"current-context":"a","contexts":[{"name":"a","context":{"cluster":"c"}}],"clusters":[{"name":"c","cluster":{"server":"https://x"}}]}`
+const anyKubeconfig = `{"current-context":"a","contexts":[{"name":"a","context":{"cluster":"c"}}],` +
+	`"clusters":[{"name":"c","cluster":{"server":"https://x"}}]}`
 
 func TestLifeOfAClusterOnTheRealEngine(t *testing.T) {
 	t.Parallel()
-	s := open(t, project(t, region), tiny)
+	s := openSandbox(t, projectFolder(t, region), tiny)
 
 	preview := must(t, s.Preview)
 	if preview.Outputs["endpoint"] != Unknown {
@@ -265,16 +290,7 @@ func TestLifeOfAClusterOnTheRealEngine(t *testing.T) {
 		t.Errorf("a refresh finds changes that nobody made: %v", refreshed.Ops())
 	}
 
-	// A chart whose values are not known yet shows none of its objects, and says so.
-	if err := s.Use(context.Background(), func(ctx *pulumi.Context) error { return withChart(ctx, tiny) }); err != nil {
-		t.Fatal(err)
-	}
-	planned := must(t, s.Preview)
-	if len(planned.Named("late")) != 1 || len(planned.Named("late:kube-system/late")) != 0 ||
-		!strings.Contains(planned.Messages("info"), "Can't preview") {
-		t.Errorf("preview of a chart with an unknown value: %v\n%s", planned.Ops(), planned.Messages(""))
-	}
-
+	chartWithUnknownValueIsHidden(t, s)
 	if err := s.World().Update(func(state *world.State) error {
 		_, err := sandboxkubernetes.ScaleNodePool(state, "tiny", "gpu", 2)
 		return err
@@ -288,11 +304,24 @@ func TestLifeOfAClusterOnTheRealEngine(t *testing.T) {
 		t.Errorf("left in the account: %v", left)
 	}
 	order := func(name string) int {
-		return slices.IndexFunc(down.Steps, func(s Step) bool { return s.Name == name && s.Op == "delete" })
+		return slices.IndexFunc(down.Steps, func(d Step) bool { return d.Name == name && d.Op == "delete" })
 	}
 	if !(order("pool") < order("class") && order("class") < order("karpenter:kube-system/karpenter") &&
 		order("karpenter:kube-system/karpenter") < order("cluster-eksCluster")) {
 		t.Errorf("order of deletion: %v", down.Ops())
+	}
+}
+
+// chartWithUnknownValueIsHidden: a chart whose values are not known yet shows none of its objects, and says so.
+func chartWithUnknownValueIsHidden(t *testing.T, s *Sandbox) {
+	t.Helper()
+	if err := s.Use(context.Background(), func(ctx *pulumi.Context) error { return withChart(ctx, tiny) }); err != nil {
+		t.Fatal(err)
+	}
+	planned := must(t, s.Preview)
+	if len(planned.Named("late")) != 1 || len(planned.Named("late:kube-system/late")) != 0 ||
+		!strings.Contains(planned.Messages("info"), "Can't preview") {
+		t.Errorf("preview of a chart with an unknown value: %v\n%s", planned.Ops(), planned.Messages(""))
 	}
 }
 
@@ -312,7 +341,7 @@ func TestFailureSaysWhatWentWrongAndKeepsWhatWasMade(t *testing.T) {
 			return err
 		}
 	}
-	s := open(t, project(t, region), vpc("192.168.0.0/24"))
+	s := openSandbox(t, projectFolder(t, region), vpc("192.168.0.0/24"))
 	r, err := s.Up(context.Background())
 	if err == nil {
 		t.Fatalf("a subnet outside its network was made:\n%s", r.Screen)
@@ -331,7 +360,7 @@ func TestFailureSaysWhatWentWrongAndKeepsWhatWasMade(t *testing.T) {
 
 func TestSecretsStaySecretThroughTheProviders(t *testing.T) {
 	t.Parallel()
-	s := open(t, project(t, region), func(ctx *pulumi.Context) error {
+	s := openSandbox(t, projectFolder(t, region), func(ctx *pulumi.Context) error {
 		v, err := ec2.NewVpc(ctx, "net", &ec2.VpcArgs{CidrBlock: pulumi.String("10.0.0.0/16")})
 		if err != nil {
 			return err

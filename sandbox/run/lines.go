@@ -11,14 +11,14 @@ import (
 // not on the sandbox's.
 var misleading = []string{"The resources in the stack have been deleted", "If you want to remove the stack completely"}
 
-// lines lets the engine's two streams share one writer, line by line, without the lines that mislead.
-type lines struct {
+// lineWriter lets the engine's two streams share one writer, line by line, without the lines that mislead.
+type lineWriter struct {
 	mu   sync.Mutex
 	w    io.Writer
 	rest []byte
 }
 
-func (l *lines) Write(p []byte) (int, error) {
+func (l *lineWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rest = append(l.rest, p...)
@@ -39,7 +39,7 @@ func (l *lines) Write(p []byte) (int, error) {
 }
 
 // flush writes what came without an end of line.
-func (l *lines) flush() {
+func (l *lineWriter) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if text := string(l.rest); strings.TrimSpace(text) != "" {

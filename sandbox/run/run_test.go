@@ -57,7 +57,7 @@ func TestEncryptedConfigurationIsRefused(t *testing.T) {
 
 func TestScreenLeavesOutWhatWouldLeadToARealStack(t *testing.T) {
 	var out strings.Builder
-	l := &lines{w: &out}
+	l := &lineWriter{w: &out}
 	for _, part := range []string{"Reso", "urces:\n    - 1 deleted\nThe resources in the stack have been deleted, " +
 		"but\nIf you want to remove the ", "stack completely, run `pulumi stack rm dev`.\nend"} {
 		if _, err := l.Write([]byte(part)); err != nil {

@@ -98,7 +98,7 @@ func New(ctx context.Context, project string, o Options) (*Sandbox, error) {
 	return s, s.open(ctx)
 }
 
-// open makes or selects the stack.
+// openSandbox makes or selects the stack.
 func (s *Sandbox) open(ctx context.Context) error {
 	o := s.options
 	if err := copyProject(s.project, o.Home, o.Environment); err != nil {
@@ -251,7 +251,7 @@ func (s *Sandbox) operate(ctx context.Context, name string,
 		return Result{}, err
 	}
 	var screen, stderr bytes.Buffer
-	shared := &lines{w: io.MultiWriter(&screen, s.options.Progress)}
+	shared := &lineWriter{w: io.MultiWriter(&screen, s.options.Progress)}
 	ch := make(chan events.EngineEvent)
 	results := make(chan Result, 1)
 	done := make(chan struct{})

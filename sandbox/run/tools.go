@@ -85,14 +85,14 @@ func findCLI(ctx context.Context, root, bin string, progress io.Writer) (string,
 	pinned := match[1]
 	built := filepath.Join(bin, "pulumi")
 	if onPath, err := exec.LookPath("pulumi"); err == nil {
-		if found := version(ctx, onPath); usable(found, pinned) {
+		if found := versionOf(ctx, onPath); usable(found, pinned) {
 			return onPath, nil
-		} else if version(ctx, built) != pinned {
+		} else if versionOf(ctx, built) != pinned {
 			fmt.Fprintf(progress, "the pulumi command on PATH is %s, the sandbox needs %s or later with the same "+
 				"major version\n", orNone(found), pinned)
 		}
 	}
-	if version(ctx, built) == pinned {
+	if versionOf(ctx, built) == pinned {
 		return built, nil
 	}
 	return built, build(ctx, filepath.Join(root, "sandbox", "cli"), progress, "the pulumi command "+pinned+
@@ -114,8 +114,8 @@ func orNone(v string) string {
 	return v
 }
 
-// version asks a pulumi command; empty when it does not answer.
-func version(ctx context.Context, command string) string {
+// versionOf asks a pulumi command; empty when it does not answer.
+func versionOf(ctx context.Context, command string) string {
 	cmd := exec.CommandContext(ctx, command, "version")
 	cmd.Env = append(os.Environ(), "PULUMI_SKIP_UPDATE_CHECK=true")
 	out, err := cmd.Output()

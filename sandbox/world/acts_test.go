@@ -35,7 +35,7 @@ func group(s *State, low, desired, high int) *Group {
 	return g
 }
 
-func pool(spot bool) NodePool {
+func somePool(spot bool) NodePool {
 	return NodePool{
 		Cluster:       "c",
 		Name:          "gpu",
@@ -113,12 +113,12 @@ func TestAPoolIsFoundByTagOrName(t *testing.T) {
 
 func TestANodePoolGrowsWithTheTagsOfItsNodeClass(t *testing.T) {
 	s := account()
-	nodes, err := s.ScaleNodePool(pool(false), 2)
+	nodes, err := s.ScaleNodePool(somePool(false), 2)
 	does(t, err)
 	if len(nodes) != 2 || nodes[0].Tags["headroom/pool"] != "gpu" || nodes[0].Tags["karpenter.sh/nodepool"] != "gpu" {
 		t.Errorf("nodes %v", nodes)
 	}
-	nodes, err = s.ScaleNodePool(pool(false), 1)
+	nodes, err = s.ScaleNodePool(somePool(false), 1)
 	does(t, err)
 	if len(nodes) != 1 || len(s.NodesOfPool("c", "gpu")) != 1 {
 		t.Errorf("nodes %v", nodes)
@@ -132,10 +132,10 @@ func TestANodePoolGrowsWithTheTagsOfItsNodeClass(t *testing.T) {
 // Field fault BR-41.
 func TestSpotNeedsItsServiceLinkedRole(t *testing.T) {
 	s := account()
-	_, err := s.ScaleNodePool(pool(true), 1)
+	_, err := s.ScaleNodePool(somePool(true), 1)
 	wants(t, err, "ServiceLinkedRoleCreationNotPermitted")
 	s.LinkRole(SpotRole)
-	_, err = s.ScaleNodePool(pool(true), 1)
+	_, err = s.ScaleNodePool(somePool(true), 1)
 	does(t, err)
 }
 
@@ -149,7 +149,7 @@ func TestLaunchesStopAtTheVCPUQuota(t *testing.T) {
 		t.Errorf("%d nodes of 4 vCPUs run under a quota of 12", len(running(s)))
 	}
 	s.LinkRole(SpotRole)
-	if _, err := s.ScaleNodePool(pool(true), 1); err != nil {
+	if _, err := s.ScaleNodePool(somePool(true), 1); err != nil {
 		t.Errorf("spot has a quota of its own: %v", err)
 	}
 	wants(t, s.SetQuota("L-NONE", 1), QuotaGOnDemand)
@@ -197,7 +197,7 @@ func TestAddressesRunOut(t *testing.T) {
 func TestAnInterruptedSpotNodeComesBackOnlyInAGroup(t *testing.T) {
 	s := account()
 	s.LinkRole(SpotRole)
-	nodes, err := s.ScaleNodePool(pool(true), 2)
+	nodes, err := s.ScaleNodePool(somePool(true), 2)
 	does(t, err)
 	does(t, s.Interrupt(nodes[0].ID))
 	if got := s.NodesOfPool("c", "gpu"); len(got) != 1 || nodes[0].Reason != "Server.SpotInstanceTermination" {

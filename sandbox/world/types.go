@@ -142,16 +142,16 @@ type Zone struct {
 // regions of the sandbox, with the account's zone letters. The ids a real account sees under a letter differ from
 // account to account.
 var regions = map[string][]Zone{
-	"us-west-2":     zones("us-west-2", "usw2", "abcd"),
-	"us-east-1":     zones("us-east-1", "use1", "abcdef"),
-	"us-east-2":     zones("us-east-2", "use2", "abc"),
-	"eu-west-1":     zones("eu-west-1", "euw1", "abc"),
-	"eu-central-1":  zones("eu-central-1", "euc1", "abc"),
-	"us-gov-west-1": zones("us-gov-west-1", "usgw1", "abc"),
-	"cn-north-1":    zones("cn-north-1", "cnn1", "abc"),
+	"us-west-2":     zonesOf("us-west-2", "usw2", "abcd"),
+	"us-east-1":     zonesOf("us-east-1", "use1", "abcdef"),
+	"us-east-2":     zonesOf("us-east-2", "use2", "abc"),
+	"eu-west-1":     zonesOf("eu-west-1", "euw1", "abc"),
+	"eu-central-1":  zonesOf("eu-central-1", "euc1", "abc"),
+	"us-gov-west-1": zonesOf("us-gov-west-1", "usgw1", "abc"),
+	"cn-north-1":    zonesOf("cn-north-1", "cnn1", "abc"),
 }
 
-func zones(region, short, letters string) []Zone {
+func zonesOf(region, short, letters string) []Zone {
 	var out []Zone
 	for i, letter := range letters {
 		name := region + string(letter)

@@ -99,8 +99,8 @@ func TestABrokenFileIsToldAndNotOverwritten(t *testing.T) {
 
 const counterVariable = "HEADROOM_TEST_COUNTER"
 
-// count adds one to a counter n times.
-func count(w *World, n int) error {
+// addTimes adds one to a counter n times.
+func addTimes(w *World, n int) error {
 	for range n {
 		if err := w.Update(func(s *State) error { s.Generations["counter"]++; return nil }); err != nil {
 			return err
@@ -114,7 +114,7 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(counterVariable); path != "" {
 		w, err := Open(path)
 		if err == nil {
-			err = count(w, 50)
+			err = addTimes(w, 50)
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -145,7 +145,7 @@ func TestSeveralProcessesLoseNoUpdate(t *testing.T) {
 		wait.Go(func() {
 			other, err := Open(w.path)
 			if err == nil {
-				err = count(other, 50)
+				err = addTimes(other, 50)
 			}
 			if err != nil {
 				t.Error(err)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
@@ -13,7 +12,10 @@ import (
 	"github.com/pulumi/pulumi-eks/sdk/v3/go/eks"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/sandbox/run"
+	"sigs.k8s.io/yaml"
 )
 
 // bare is the least that has a control plane and nodes, in a network that is there already: what the program's preview
@@ -36,8 +38,8 @@ func bare(ctx *pulumi.Context) error {
 		return err
 	}
 	role, err := iam.NewRole(ctx, "nodes", &iam.RoleArgs{AssumeRolePolicy: pulumi.String(
-		`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`)},
-		pulumi.Provider(provider))
+		`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole",` +
+			`"Principal":{"Service":"ec2.amazonaws.com"}}]}`)}, pulumi.Provider(provider))
 	if err != nil {
 		return err
 	}
@@ -67,22 +69,30 @@ func timed(p run.Program) (run.Program, *time.Duration) {
 // poolProject is a project whose dev environment has n Karpenter pools, which share quotas and subnets. (Managed node
 // groups are limited to 30 a cluster.)
 func (b *bench) poolProject(n int) (string, error) {
-	var text strings.Builder
-	text.WriteString(`config:
-  aws:region: us-west-2
-  headroom:environment:
-    network: {zones: [us-west-2a, us-west-2b, us-west-2c]}
-    cluster: {publicAccessCidrs: [203.0.113.0/24]}
-    spot: {createServiceLinkedRole: true}
-    pools:
-`)
-	for i := range n {
-		capacityTypes := []string{"on-demand", "spot", "spot, on-demand"}[i%3]
-		fmt.Fprintf(&text, "      - {name: gpu-%03d, scaler: karpenter, instanceTypes: [%s], capacityTypes: [%s], "+
-			"maxNodeCount: %d, priority: %d}\n",
-			i, []string{"g6.xlarge", "g6.2xlarge", "g6e.xlarge"}[i%3], capacityTypes, 1+i%4, i%7)
+	env := config.Environment{
+		Network: config.Network{Zones: []string{"us-west-2a", "us-west-2b", "us-west-2c"}},
+		Cluster: config.Cluster{PublicAccessCIDRs: []string{"203.0.113.0/24"}},
+		Spot:    config.Spot{CreateServiceLinkedRole: true},
 	}
-	return b.project(fmt.Sprintf("%d-pools", n), text.String())
+	types := []string{"g6.xlarge", "g6.2xlarge", "g6e.xlarge"}
+	bought := [][]pool.CapacityType{{pool.OnDemand}, {pool.Spot}, {pool.Spot, pool.OnDemand}}
+	for i := range n {
+		env.Pools = append(env.Pools, config.Pool{
+			Name:          fmt.Sprintf("gpu-%03d", i),
+			Scaler:        pool.Karpenter,
+			InstanceTypes: []string{types[i%3]},
+			CapacityTypes: bought[i%3],
+			MaxNodeCount:  new(1 + i%4),
+			Priority:      i % 7,
+		})
+	}
+	text, err := yaml.Marshal(map[string]any{
+		"config": map[string]any{"aws:region": "us-west-2", "headroom:environment": env},
+	})
+	if err != nil {
+		return "", err
+	}
+	return b.project(fmt.Sprintf("%d-pools", n), string(text))
 }
 
 // project makes a project folder with the project's own Pulumi.yaml and a stack file of its dev environment.

@@ -73,7 +73,7 @@ func work(text string) error {
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return err
 	}
-	program, took := timed(program(o.Bare))
+	program, took := timed(programOf(o.Bare))
 	options := run.Options{Program: program, Environment: "dev", Home: o.Home, Tools: o.Tools}
 	if o.Pack != "" {
 		options.PolicyPacks, options.PolicyPackConfigs = []string{o.Pack}, []string{o.Config}
@@ -105,8 +105,9 @@ func work(text string) error {
 	return json.NewEncoder(os.Stdout).Encode(c)
 }
 
-// program to run. There is nothing at the address of the simulated cluster's API, so reaching it is simulated too.
-func program(isBare bool) run.Program {
+// programOf is the program to run. There is nothing at the address of the simulated cluster's API, so reaching it is
+// simulated too.
+func programOf(isBare bool) run.Program {
 	if isBare {
 		return bare
 	}

@@ -21,7 +21,8 @@ import (
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
-const usage = `sandbox: the real Pulumi engine, the project's program, and a simulated AWS account. Nothing real is touched.
+const usage = `sandbox: the real Pulumi engine, the project's program, and a simulated AWS account.
+Nothing real is touched.
 
   sandbox [flags] preview            what an update would do
   sandbox [flags] up                 update the simulated account, then show the capacity table
@@ -76,47 +77,63 @@ func main() {
 	}
 }
 
+// operations are the commands that run the engine.
+var operations = map[string]func(*run.Sandbox, context.Context) (run.Result, error){
+	"preview": (*run.Sandbox).Preview,
+	"up":      (*run.Sandbox).Up,
+	"refresh": (*run.Sandbox).Refresh,
+	"down":    (*run.Sandbox).Down,
+	"table": func(s *run.Sandbox, ctx context.Context) (run.Result, error) {
+		outputs, err := s.Outputs(ctx)
+		return run.Result{Outputs: outputs}, err
+	},
+}
+
 func (c command) run(ctx context.Context, name string, args []string) error {
-	if name == "tools" {
-		root, err := run.ModuleRoot(c.project)
-		if err != nil {
-			return err
-		}
-		tools, err := run.FindTools(ctx, root, c.out)
-		if err == nil {
-			fmt.Fprintf(c.out, "the engine is %s\n", tools.CLI)
-		}
-		return err
-	}
 	if name == "act" {
-		w, err := world.Open(filepath.Join(c.home(), "world.json"))
-		if err != nil {
-			return err
-		}
-		said, err := act(w, args)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(c.out, said)
-		return nil
+		return c.act(args)
 	}
 	if len(args) > 0 {
 		return fmt.Errorf("%s takes no arguments: %s. Flags come before the command", name, strings.Join(args, " "))
 	}
-	operations := map[string]func(*run.Sandbox) (run.Result, error){
-		"preview": func(s *run.Sandbox) (run.Result, error) { return s.Preview(ctx) },
-		"up":      func(s *run.Sandbox) (run.Result, error) { return s.Up(ctx) },
-		"refresh": func(s *run.Sandbox) (run.Result, error) { return s.Refresh(ctx) },
-		"down":    func(s *run.Sandbox) (run.Result, error) { return s.Down(ctx) },
-		"table": func(s *run.Sandbox) (run.Result, error) {
-			outputs, err := s.Outputs(ctx)
-			return run.Result{Outputs: outputs}, err
-		},
+	if name == "tools" {
+		return c.tools(ctx)
 	}
-	operation, known := operations[name]
-	if !known {
+	if operations[name] == nil {
 		return fmt.Errorf("%q is no command of the sandbox; see sandbox -h", name)
 	}
+	return c.operate(ctx, name)
+}
+
+// tools builds what the other commands need.
+func (c command) tools(ctx context.Context) error {
+	root, err := run.ModuleRoot(c.project)
+	if err != nil {
+		return err
+	}
+	tools, err := run.FindTools(ctx, root, c.out)
+	if err == nil {
+		fmt.Fprintf(c.out, "the engine is %s\n", tools.CLI)
+	}
+	return err
+}
+
+// act changes the account behind the program's back.
+func (c command) act(args []string) error {
+	w, err := world.Open(filepath.Join(c.home(), "world.json"))
+	if err != nil {
+		return err
+	}
+	said, err := act(w, args)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.out, said)
+	return nil
+}
+
+// operate runs one of the operations and shows what it left.
+func (c command) operate(ctx context.Context, name string) error {
 	if name != "table" {
 		fmt.Fprintf(c.out, "sandbox: simulated AWS account, environment %s; nothing real is touched\n", c.environment)
 	}
@@ -130,7 +147,7 @@ func (c command) run(ctx context.Context, name string, args []string) error {
 	if err := s.World().Update(func(w *world.State) error { w.LinkRole(world.SpotRole); return nil }); err != nil {
 		return err
 	}
-	result, err := operation(s)
+	result, err := operations[name](s, ctx)
 	if err != nil {
 		return c.explain(name, err)
 	}

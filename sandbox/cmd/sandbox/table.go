@@ -28,7 +28,7 @@ func (c command) table(outputs map[string]any) error {
 		if err != nil {
 			return err
 		}
-		return print(c.out, rows, nil)
+		return printTable(c.out, rows, nil)
 	}
 	if !exported {
 		fmt.Fprintln(c.out, "\nno capacity yet: the stack has no such output; run up first")
@@ -38,7 +38,7 @@ func (c command) table(outputs map[string]any) error {
 	if err != nil {
 		return err
 	}
-	return print(c.out, rows, notes)
+	return printTable(c.out, rows, notes)
 }
 
 // configured are the rows of a preview that cannot know more than the stack file says.
@@ -72,7 +72,7 @@ func configured(path string) ([]row, error) {
 	return rows, nil
 }
 
-func print(out io.Writer, rows []row, notes []string) error {
+func printTable(out io.Writer, rows []row, notes []string) error {
 	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "POOL\tSCALER\tTYPE\tGPUS/NODE\tREALIZED\tMAXIMUM\tBOUND BY")
