@@ -133,8 +133,13 @@ func (a *account) tryUpdate(x thing, in obj) (thing, error) {
 		a.t.Fatalf("check of %s %s: %v", x.typ, x.name, failures)
 	}
 	out, err := a.b.Update(plugin.Request{
-		URN: urn(x.typ, x.name), Type: tokens.Type(x.typ), Name: x.name, ID: x.id,
-		Inputs: toProperties(checked), OldInputs: toProperties(x.in), OldOutputs: toProperties(x.out),
+		URN:        urn(x.typ, x.name),
+		Type:       tokens.Type(x.typ),
+		Name:       x.name,
+		ID:         x.id,
+		Inputs:     toProperties(checked),
+		OldInputs:  toProperties(x.in),
+		OldOutputs: toProperties(x.out),
 	})
 	if err != nil {
 		return x, err
@@ -155,8 +160,13 @@ func (a *account) diff(x thing, in obj, ignored ...string) plugin.Diff {
 	a.t.Helper()
 	checked, _ := a.check(x.typ, x.name, in, x.in)
 	d, err := a.b.Diff(plugin.Request{
-		URN: urn(x.typ, x.name), Type: tokens.Type(x.typ), ID: x.id, IgnoreChanges: ignored,
-		Inputs: toProperties(checked), OldInputs: toProperties(x.in), OldOutputs: toProperties(x.out),
+		URN:           urn(x.typ, x.name),
+		Type:          tokens.Type(x.typ),
+		ID:            x.id,
+		IgnoreChanges: ignored,
+		Inputs:        toProperties(checked),
+		OldInputs:     toProperties(x.in),
+		OldOutputs:    toProperties(x.out),
 	})
 	if err != nil {
 		a.t.Fatal(err)

@@ -66,7 +66,8 @@ var accessEntryRow = resourceRow{
 	defaults: obj{"type": "STANDARD", "kubernetesGroups": []any{}},
 	computed: map[string]string{
 		"accessEntryArn": "arn:{partition}:eks:{region}:{account}:access-entry/{clusterName}/{random}",
-		"createdAt":      "2026-01-01T00:00:00Z", "modifiedAt": "2026-01-01T00:00:00Z",
+		"createdAt":      "2026-01-01T00:00:00Z",
+		"modifiedAt":     "2026-01-01T00:00:00Z",
 	},
 	onCreate: applyEntry,
 	onUpdate: applyEntry,

@@ -32,7 +32,10 @@ func initFailed(id string, inputs, outputs resource.PropertyMap, reason string) 
 		return err
 	}
 	return rpcerror.WithDetails(rpcerror.New(codes.Unknown, reason), &pulumirpc.ErrorResourceInitFailed{
-		Id: id, Properties: out, Reasons: []string{reason}, Inputs: in,
+		Id:         id,
+		Properties: out,
+		Reasons:    []string{reason},
+		Inputs:     in,
 	})
 }
 

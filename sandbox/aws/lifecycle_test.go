@@ -49,8 +49,13 @@ func TestThePreviewOfAnUpdateKeepsWhatAWSFilledIn(t *testing.T) {
 	p := a.platform()
 	in := with(p.cluster.in, obj{"vpcConfig": with(p.cluster.in["vpcConfig"].(obj), obj{"endpointPublicAccess": true})})
 	out, err := a.b.Update(plugin.Request{
-		URN: urn(tCluster, p.cluster.name), Type: tCluster, ID: p.cluster.id, Preview: true,
-		Inputs: toProperties(in), OldInputs: toProperties(p.cluster.in), OldOutputs: toProperties(p.cluster.out),
+		URN:        urn(tCluster, p.cluster.name),
+		Type:       tCluster,
+		ID:         p.cluster.id,
+		Preview:    true,
+		Inputs:     toProperties(in),
+		OldInputs:  toProperties(p.cluster.in),
+		OldOutputs: toProperties(p.cluster.out),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -55,8 +55,11 @@ var vpcRow = resourceRow{
 		"assignGeneratedIpv6CidrBlock":     false,
 	},
 	computed: map[string]string{
-		"ownerId": "{account}", "dhcpOptionsId": "dopt-0sandbox", "defaultNetworkAclId": "acl-{random}",
-		"mainRouteTableId": "rtb-{random}", "defaultSecurityGroupId": "sg-{random}",
+		"ownerId":                "{account}",
+		"dhcpOptionsId":          "dopt-0sandbox",
+		"defaultNetworkAclId":    "acl-{random}",
+		"mainRouteTableId":       "rtb-{random}",
+		"defaultSecurityGroupId": "sg-{random}",
 	},
 	inUse:    "DependencyViolation: The vpc '{id}' has dependencies and cannot be deleted.",
 	check:    func(in obj, fail func(string, string)) { checkBlock(in, 16, 28, fail) },

@@ -109,7 +109,10 @@ func (c *call) set(path string, v any) { c.out[path] = plain(v) }
 // env are the values a template may use.
 func env(s *world.State, more ...obj) obj {
 	out := obj{
-		"account": s.Account, "region": s.Region, "partition": s.Partition, "dns": dnsSuffix(s.Partition),
+		"account":   s.Account,
+		"region":    s.Region,
+		"partition": s.Partition,
+		"dns":       dnsSuffix(s.Partition),
 	}
 	for _, m := range more {
 		for k, v := range m {

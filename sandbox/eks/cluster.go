@@ -20,7 +20,9 @@ import (
 // Package is the provider package to serve.
 func Package(version string) plugin.Package {
 	return plugin.Package{
-		Name: "eks", Version: version, Backend: plugin.OnlyComponents{Package: "eks"},
+		Name:       "eks",
+		Version:    version,
+		Backend:    plugin.OnlyComponents{Package: "eks"},
 		Components: map[string]plugin.Construct{clusterType: construct},
 	}
 }

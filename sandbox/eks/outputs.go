@@ -93,8 +93,11 @@ func (e *expansion) core(c *Cluster, p parts) pulumi.Map {
 	for _, key := range slices.Sorted(maps.Keys(e.args.AccessEntries)) {
 		entry := e.args.AccessEntries[key]
 		entries = append(entries, present(pulumi.Map{
-			"principalArn": entry.PrincipalArn, "kubernetesGroups": entry.KubernetesGroups, "type": entry.Type,
-			"username": entry.Username, "tags": entry.Tags,
+			"principalArn":     entry.PrincipalArn,
+			"kubernetesGroups": entry.KubernetesGroups,
+			"type":             entry.Type,
+			"username":         entry.Username,
+			"tags":             entry.Tags,
 		}))
 	}
 	options := present(pulumi.Map{"version": e.args.Version})

@@ -78,7 +78,9 @@ func TestExpansionMakesWhatTheRealComponentMade(t *testing.T) {
 		}}),
 		"auto-mode": with("autoMode", map[string]any{"enabled": true, "createNodeRole": true}),
 		"auto-mode-no-builtin-pools": with("autoMode", map[string]any{
-			"enabled": true, "createNodeRole": true, "computeConfig": map[string]any{"nodePools": []any{}},
+			"enabled":        true,
+			"createNodeRole": true,
+			"computeConfig":  map[string]any{"nodePools": []any{}},
 		}),
 		"instance-role":           with("createInstanceRole", true),
 		"default-security-groups": with("skipDefaultSecurityGroups", false),

@@ -46,8 +46,10 @@ func (e *expansion) clusterSecurityGroup() (*plainResource, error) {
 
 func (e *expansion) group(suffix string, tags pulumi.StringMapOutput, group *plainResource) error {
 	return e.register(groupType, e.name+"-"+suffix, pulumi.Map{
-		"vpcId": e.args.VpcID, "revokeRulesOnDelete": pulumi.Bool(true), "tags": tags,
-		"description": pulumi.String("Managed by Pulumi"), // the SDK's own default
+		"vpcId":               e.args.VpcID,
+		"revokeRulesOnDelete": pulumi.Bool(true),
+		"tags":                tags,
+		"description":         pulumi.String("Managed by Pulumi"), // the SDK's own default
 	}, group)
 }
 

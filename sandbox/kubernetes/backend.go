@@ -20,7 +20,9 @@ import (
 // Package is the provider package to serve.
 func Package(version string, w *world.World) plugin.Package {
 	return plugin.Package{
-		Name: "kubernetes", Version: version, Backend: New(w),
+		Name:       "kubernetes",
+		Version:    version,
+		Backend:    New(w),
 		Components: map[string]plugin.Construct{chartType: construct},
 	}
 }

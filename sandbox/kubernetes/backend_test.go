@@ -138,7 +138,8 @@ func somePool(foreground bool) object {
 
 func someClass() object {
 	return obj("karpenter.k8s.aws/v1", "EC2NodeClass", "", "gpu", map[string]any{
-		"role": "nodes", "tags": map[string]any{"headroom/pool": "gpu"},
+		"role":                "nodes",
+		"tags":                map[string]any{"headroom/pool": "gpu"},
 		"subnetSelectorTerms": []any{map[string]any{"tags": map[string]any{"karpenter.sh/discovery": "dev"}}},
 	})
 }

@@ -59,9 +59,13 @@ func karpenterDefinitions() []object {
 		{"karpenter.k8s.aws", "ec2nodeclasses", "EC2NodeClass", "v1"},
 	} {
 		out = append(out, object{
-			"apiVersion": crdVersion, "kind": crdKind, "metadata": map[string]any{"name": d.plural + "." + d.group},
+			"apiVersion": crdVersion,
+			"kind":       crdKind,
+			"metadata":   map[string]any{"name": d.plural + "." + d.group},
 			"spec": map[string]any{
-				"group": d.group, "scope": "Cluster", "names": map[string]any{"kind": d.kind, "plural": d.plural},
+				"group":    d.group,
+				"scope":    "Cluster",
+				"names":    map[string]any{"kind": d.kind, "plural": d.plural},
 				"versions": []any{map[string]any{"name": d.version, "served": true, "storage": true}},
 			},
 		})
@@ -105,8 +109,9 @@ func parseRelease(component string, args map[string]any) (release, error) {
 func (r release) karpenterPod() map[string]any {
 	enabled, _ := object(r.values).at("settings", "enableDRA").(bool)
 	return map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
-		"name": "controller", "image": "public.ecr.aws/karpenter/controller:" + r.version,
-		"env": []any{map[string]any{"name": "AWS_FEATURE_GATES", "value": fmt.Sprintf("DRANVIDIAGPU=%t", enabled)}},
+		"name":  "controller",
+		"image": "public.ecr.aws/karpenter/controller:" + r.version,
+		"env":   []any{map[string]any{"name": "AWS_FEATURE_GATES", "value": fmt.Sprintf("DRANVIDIAGPU=%t", enabled)}},
 	}}}}
 }
 
@@ -157,7 +162,9 @@ func (r release) workload(apiVersion, kind, name string) object {
 
 func (r release) metadata(name string) map[string]any {
 	return map[string]any{"name": name, "namespace": r.namespace, "labels": map[string]any{
-		"app.kubernetes.io/name": r.chart, "app.kubernetes.io/instance": r.name, "app.kubernetes.io/managed-by": "Helm",
+		"app.kubernetes.io/name":       r.chart,
+		"app.kubernetes.io/instance":   r.name,
+		"app.kubernetes.io/managed-by": "Helm",
 	}}
 }
 

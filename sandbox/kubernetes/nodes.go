@@ -131,8 +131,13 @@ func (c *cluster) scale(pool object, n int) ([]*world.Instance, error) {
 	groups := c.selected("aws:ec2/securityGroup:SecurityGroup", class.list("spec", "securityGroupSelectorTerms"), nil)
 	capacity := wants["karpenter.sh/capacity-type"]
 	return c.state.ScaleNodePool(world.NodePool{
-		Cluster: c.name, Name: pool.name(), InstanceTypes: types, Subnets: subnets, SecurityGroups: groups,
-		Spot: capacity.has("spot"), Tags: class.strings("spec", "tags"),
+		Cluster:        c.name,
+		Name:           pool.name(),
+		InstanceTypes:  types,
+		Subnets:        subnets,
+		SecurityGroups: groups,
+		Spot:           capacity.has("spot"),
+		Tags:           class.strings("spec", "tags"),
 	}, n)
 }
 
@@ -206,7 +211,10 @@ func arch(ec2 string) string {
 func withinLimits(pool object, instanceType string, n int) error {
 	t := world.Types[instanceType]
 	each := map[string]int64{
-		"cpu": int64(t.VCPUs), "memory": int64(t.MemoryMiB) << 20, "nvidia.com/gpu": int64(t.GPUs), "nodes": 1,
+		"cpu":            int64(t.VCPUs),
+		"memory":         int64(t.MemoryMiB) << 20,
+		"nvidia.com/gpu": int64(t.GPUs),
+		"nodes":          1,
 	}
 	limits, _ := pool.at("spec", "limits").(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(limits)) {

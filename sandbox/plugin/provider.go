@@ -84,8 +84,14 @@ func (p *provider) Check(_ context.Context, req sdk.CheckRequest) (sdk.CheckResp
 func (p *provider) Diff(_ context.Context, req sdk.DiffRequest) (sdk.DiffResult, error) {
 	old, wanted := plain(req.OldInputs), plain(req.NewInputs)
 	diff, err := p.backend.Diff(Request{
-		URN: req.URN, Type: req.Type, Name: req.Name, ID: string(req.ID),
-		Inputs: wanted, OldInputs: old, OldOutputs: plain(req.OldOutputs), IgnoreChanges: req.IgnoreChanges,
+		URN:           req.URN,
+		Type:          req.Type,
+		Name:          req.Name,
+		ID:            string(req.ID),
+		Inputs:        wanted,
+		OldInputs:     old,
+		OldOutputs:    plain(req.OldOutputs),
+		IgnoreChanges: req.IgnoreChanges,
 	})
 	if err != nil {
 		return sdk.DiffResult{}, err
@@ -95,7 +101,11 @@ func (p *provider) Diff(_ context.Context, req sdk.DiffRequest) (sdk.DiffResult,
 
 func (p *provider) Create(_ context.Context, req sdk.CreateRequest) (sdk.CreateResponse, error) {
 	id, outputs, err := p.backend.Create(Request{
-		URN: req.URN, Type: req.Type, Name: req.Name, Inputs: plain(req.Properties), Preview: req.Preview,
+		URN:     req.URN,
+		Type:    req.Type,
+		Name:    req.Name,
+		Inputs:  plain(req.Properties),
+		Preview: req.Preview,
 	})
 	return sdk.CreateResponse{ID: resource.ID(id), Properties: marked(outputs, req.Properties)}, err
 }
@@ -113,15 +123,23 @@ func (p *provider) Read(_ context.Context, req sdk.ReadRequest) (sdk.ReadRespons
 		return sdk.ReadResponse{}, err // an empty id says that the resource is gone
 	}
 	return sdk.ReadResponse{ReadResult: sdk.ReadResult{
-		ID: req.ID, Inputs: marked(inputs, req.Inputs), Outputs: marked(outputs, req.State),
+		ID:      req.ID,
+		Inputs:  marked(inputs, req.Inputs),
+		Outputs: marked(outputs, req.State),
 	}}, nil
 }
 
 func (p *provider) Update(_ context.Context, req sdk.UpdateRequest) (sdk.UpdateResponse, error) {
 	outputs, err := p.backend.Update(Request{
-		URN: req.URN, Type: req.Type, Name: req.Name, ID: string(req.ID),
-		Inputs: plain(req.NewInputs), OldInputs: plain(req.OldInputs), OldOutputs: plain(req.OldOutputs),
-		IgnoreChanges: req.IgnoreChanges, Preview: req.Preview,
+		URN:           req.URN,
+		Type:          req.Type,
+		Name:          req.Name,
+		ID:            string(req.ID),
+		Inputs:        plain(req.NewInputs),
+		OldInputs:     plain(req.OldInputs),
+		OldOutputs:    plain(req.OldOutputs),
+		IgnoreChanges: req.IgnoreChanges,
+		Preview:       req.Preview,
 	})
 	return sdk.UpdateResponse{Properties: marked(outputs, req.NewInputs)}, err
 }

@@ -127,8 +127,10 @@ func tinyNetwork(ctx *pulumi.Context, provider *aws.Provider) (*ec2.Vpc, pulumi.
 	var subnets pulumi.StringArray
 	for i, zone := range []string{"us-west-2a", "us-west-2b"} {
 		subnet, err := ec2.NewSubnet(ctx, "net-"+zone, &ec2.SubnetArgs{
-			VpcId: vpc.ID(), AvailabilityZone: pulumi.String(zone), CidrBlock: pulumi.Sprintf("10.0.%d.0/24", i),
-			Tags: pulumi.StringMap{"karpenter.sh/discovery": pulumi.String("tiny")},
+			VpcId:            vpc.ID(),
+			AvailabilityZone: pulumi.String(zone),
+			CidrBlock:        pulumi.Sprintf("10.0.%d.0/24", i),
+			Tags:             pulumi.StringMap{"karpenter.sh/discovery": pulumi.String("tiny")},
 		}, pulumi.Provider(provider))
 		if err != nil {
 			return nil, nil, err
@@ -193,8 +195,9 @@ func tinyKarpenter(ctx *pulumi.Context, k8s *kubernetes.Provider, cluster *eks.C
 
 func tinyPool(ctx *pulumi.Context, k8s *kubernetes.Provider, controller pulumi.Resource) error {
 	class, err := apiextensions.NewCustomResource(ctx, "class", &apiextensions.CustomResourceArgs{
-		ApiVersion: pulumi.String("karpenter.k8s.aws/v1"), Kind: pulumi.String("EC2NodeClass"),
-		Metadata: metav1.ObjectMetaArgs{Name: pulumi.String("gpu")},
+		ApiVersion: pulumi.String("karpenter.k8s.aws/v1"),
+		Kind:       pulumi.String("EC2NodeClass"),
+		Metadata:   metav1.ObjectMetaArgs{Name: pulumi.String("gpu")},
 		OtherFields: kubernetes.UntypedArgs{"spec": pulumi.Map{
 			"subnetSelectorTerms": pulumi.Array{
 				pulumi.Map{"tags": pulumi.StringMap{"karpenter.sh/discovery": pulumi.String("tiny")}},
@@ -206,7 +209,8 @@ func tinyPool(ctx *pulumi.Context, k8s *kubernetes.Provider, controller pulumi.R
 		return err
 	}
 	_, err = apiextensions.NewCustomResource(ctx, "pool", &apiextensions.CustomResourceArgs{
-		ApiVersion: pulumi.String("karpenter.sh/v1"), Kind: pulumi.String("NodePool"),
+		ApiVersion: pulumi.String("karpenter.sh/v1"),
+		Kind:       pulumi.String("NodePool"),
 		Metadata: metav1.ObjectMetaArgs{Name: pulumi.String("gpu"), Annotations: pulumi.StringMap{
 			"pulumi.com/deletionPropagationPolicy": pulumi.String("foreground"),
 		}},
@@ -366,7 +370,8 @@ func TestSecretsStaySecretThroughTheProviders(t *testing.T) {
 			return err
 		}
 		g, err := ec2.NewSecurityGroup(ctx, "group", &ec2.SecurityGroupArgs{
-			VpcId: v.ID(), Description: pulumi.ToSecret(pulumi.String("s3cret")).(pulumi.StringOutput),
+			VpcId:       v.ID(),
+			Description: pulumi.ToSecret(pulumi.String("s3cret")).(pulumi.StringOutput),
 		})
 		if err == nil {
 			ctx.Export("word", g.Description)

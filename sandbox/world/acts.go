@@ -101,8 +101,13 @@ func (s *State) ScaleNodePool(p NodePool, n int) ([]*Instance, error) {
 	tags["kubernetes.io/cluster/"+p.Cluster] = "owned"
 	for len(mine) < n {
 		i, err := s.Launch(Launch{
-			Types: p.InstanceTypes, Subnets: p.Subnets, Spot: p.Spot, SecurityGroups: p.SecurityGroups, Tags: tags,
-			Cluster: p.Cluster, Pool: p.Name,
+			Types:          p.InstanceTypes,
+			Subnets:        p.Subnets,
+			Spot:           p.Spot,
+			SecurityGroups: p.SecurityGroups,
+			Tags:           tags,
+			Cluster:        p.Cluster,
+			Pool:           p.Name,
 		})
 		if err != nil {
 			return mine, fmt.Errorf("nodepool %s: launching node %d of %d: %w", p.Name, len(mine)+1, n, err)

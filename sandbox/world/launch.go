@@ -51,9 +51,18 @@ func (s *State) Launch(l Launch) (*Instance, error) {
 func (s *State) start(l Launch, typ, subnet string) *Instance {
 	zone, _ := s.Get(SubnetType, subnet).Outputs["availabilityZone"].(string)
 	i := &Instance{
-		ID: "i-" + s.Hex("instance/"+l.Cluster+l.Group+l.Pool, 17), Type: typ, Zone: zone, Subnet: subnet, Spot: l.Spot,
-		SecurityGroups: slices.Clone(l.SecurityGroups), State: "running", Tags: maps.Clone(l.Tags), Launched: Now(),
-		Cluster: l.Cluster, Group: l.Group, Pool: l.Pool,
+		ID:             "i-" + s.Hex("instance/"+l.Cluster+l.Group+l.Pool, 17),
+		Type:           typ,
+		Zone:           zone,
+		Subnet:         subnet,
+		Spot:           l.Spot,
+		SecurityGroups: slices.Clone(l.SecurityGroups),
+		State:          "running",
+		Tags:           maps.Clone(l.Tags),
+		Launched:       Now(),
+		Cluster:        l.Cluster,
+		Group:          l.Group,
+		Pool:           l.Pool,
 	}
 	if i.Tags == nil {
 		i.Tags = map[string]string{}

@@ -38,9 +38,17 @@ var QuotaNames = map[string]Quota{
 // DefaultQuotas of a fresh sandbox account. The vCPU quotas are more than a real new account has, which often starts at
 // 0 for GPUs.
 var DefaultQuotas = map[string]float64{
-	QuotaStandardOnDemand: 256, QuotaStandardSpot: 256,
-	QuotaGOnDemand: 64, QuotaGSpot: 64, QuotaPOnDemand: 0, QuotaPSpot: 0,
-	QuotaVPCs: 5, QuotaAddresses: 5, QuotaClusters: 100, QuotaNodeGroups: 30, QuotaGroupNodes: 450,
+	QuotaStandardOnDemand: 256,
+	QuotaStandardSpot:     256,
+	QuotaGOnDemand:        64,
+	QuotaGSpot:            64,
+	QuotaPOnDemand:        0,
+	QuotaPSpot:            0,
+	QuotaVPCs:             5,
+	QuotaAddresses:        5,
+	QuotaClusters:         100,
+	QuotaNodeGroups:       30,
+	QuotaGroupNodes:       450,
 }
 
 // vcpuQuota is the code of the quota that counts the vCPUs of an instance type.

@@ -99,10 +99,18 @@ func Fresh(region string) *State {
 		partition = "aws-us-gov"
 	}
 	return &State{
-		Account: "123456789012", Region: region, Partition: partition,
-		Resources: map[string]*Resource{}, Instances: map[string]*Instance{}, Groups: map[string]*Group{},
-		Quotas: maps.Clone(DefaultQuotas), NotOffered: map[string][]string{}, NoCapacity: map[string][]string{},
-		TakenAddresses: map[string]int{}, Generations: map[string]int{}, Objects: map[string]json.RawMessage{},
+		Account:            "123456789012",
+		Region:             region,
+		Partition:          partition,
+		Resources:          map[string]*Resource{},
+		Instances:          map[string]*Instance{},
+		Groups:             map[string]*Group{},
+		Quotas:             maps.Clone(DefaultQuotas),
+		NotOffered:         map[string][]string{},
+		NoCapacity:         map[string][]string{},
+		TakenAddresses:     map[string]int{},
+		Generations:        map[string]int{},
+		Objects:            map[string]json.RawMessage{},
 		ServiceLinkedRoles: []string{"AWSServiceRoleForSupport", "AWSServiceRoleForTrustedAdvisor"},
 	}
 }

@@ -88,8 +88,14 @@ var families = map[string]struct {
 }
 
 var sizes = map[string]struct{ vcpus, enis, ips int }{
-	"large": {2, 3, 10}, "xlarge": {4, 4, 15}, "2xlarge": {8, 4, 15}, "4xlarge": {16, 8, 30}, "8xlarge": {32, 8, 30},
-	"12xlarge": {48, 8, 30}, "16xlarge": {64, 15, 50}, "24xlarge": {96, 15, 50},
+	"large":    {2, 3, 10},
+	"xlarge":   {4, 4, 15},
+	"2xlarge":  {8, 4, 15},
+	"4xlarge":  {16, 8, 30},
+	"8xlarge":  {32, 8, 30},
+	"12xlarge": {48, 8, 30},
+	"16xlarge": {64, 15, 50},
+	"24xlarge": {96, 15, 50},
 }
 
 var burstable = map[string]InstanceType{
@@ -121,7 +127,11 @@ func catalogue() map[string]InstanceType {
 	for family, f := range families {
 		for size, s := range sizes {
 			out[family+"."+size] = InstanceType{
-				VCPUs: s.vcpus, MemoryMiB: s.vcpus * f.gib * 1024, ENIs: s.enis, IPv4PerENI: s.ips, Arch: f.arch,
+				VCPUs:      s.vcpus,
+				MemoryMiB:  s.vcpus * f.gib * 1024,
+				ENIs:       s.enis,
+				IPv4PerENI: s.ips,
+				Arch:       f.arch,
 			}
 		}
 	}
