@@ -54,16 +54,18 @@ func start(t *testing.T, env config.Environment, options ...func(*run.Options)) 
 }
 
 // inAccountOf prepares another stack in the account of the first one.
-func inAccountOf(first *environment, stack string, env config.Environment) *environment {
+func inAccountOf(first *environment, stack string, env config.Environment,
+	options ...func(*run.Options)) *environment {
 	first.t.Helper()
-	return opened(first.t, env, func(o *run.Options) { o.Environment, o.Home = stack, first.Home() })
+	return opened(first.t, env, append(options,
+		func(o *run.Options) { o.Environment, o.Home = stack, first.Home() })...)
 }
 
 // foreign makes the stack that of another program, which our policies are not about.
 func foreign(stack string, program run.Program) func(*run.Options) {
 	return func(o *run.Options) {
 		o.Environment, o.Program = stack, program
-		withoutPack(o)
+		o.PolicyPacks, o.PolicyPackConfigs = nil, nil
 	}
 }
 
@@ -75,7 +77,7 @@ func opened(t *testing.T, env config.Environment, options ...func(*run.Options))
 	return e
 }
 
-// open prepares a stack from the text of a stack file. The policy pack is on, unless an option takes it away.
+// open prepares a stack from the text of a stack file, with the policy pack.
 func open(t *testing.T, text string, options ...func(*run.Options)) *environment {
 	t.Helper()
 	found, err := tools()
@@ -89,7 +91,7 @@ func open(t *testing.T, text string, options ...func(*run.Options)) *environment
 	}
 	e.program = run.Program(infra.Program(infra.Options{Now: func() time.Time { return e.now }, Dial: e.dial}))
 	o := run.Options{Environment: "test", Tools: found, Program: e.program}
-	withPack(t, filepath.Join("testdata", "policy.json"))(&o)
+	withPack(t, policyOfTests)(&o)
 	for _, option := range options {
 		option(&o)
 	}

