@@ -18,13 +18,13 @@ var habits = []struct {
 		name:  "Go lines over 120 columns",
 		why:   "break the line: one field a line in long literals, a raw string in pieces",
 		find:  wideLines,
-		limit: 110, // goal 0
+		limit: 101, // goal 0
 	},
 	{
 		name:  "functions over 60 lines",
 		why:   "give its steps names, or move its data to a table of the package",
 		find:  longFunctions,
-		limit: 23, // goal 0
+		limit: 12, // goal 0
 	},
 	{
 		name:  "product files that name a scaler constant",
