@@ -39,3 +39,6 @@ type Taint struct {
 
 // String is the form kubectl uses: key=value:Effect.
 func (t Taint) String() string { return fmt.Sprintf("%s=%s:%s", t.Key, t.Value, t.Effect) }
+
+// Same reports whether Kubernetes takes both for one taint: key and effect are equal, whatever the values.
+func (t Taint) Same(other Taint) bool { return t.Key == other.Key && t.Effect == other.Effect }

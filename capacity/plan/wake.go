@@ -2,9 +2,9 @@ package plan
 
 import (
 	"fmt"
-	"github.com/headroom-eks/headroom/capacity"
 	"strings"
 
+	"github.com/headroom-eks/headroom/capacity"
 	"github.com/headroom-eks/headroom/pool"
 	"golang.org/x/mod/semver"
 )
@@ -28,16 +28,20 @@ type WakeFacts struct {
 	Realized     Realized
 }
 
-// wakeRule says what it takes for a scaler to make nodes for the pods of a pool. The first row that fits a pool
-// decides.
+// WakeNeeds is what it takes for a scaler to make nodes for the pods of a pool. The zero value needs nothing.
+type WakeNeeds struct {
+	ScalerVersion     string // lowest version of the scaler, such as "1.15"
+	KubernetesVersion string // lowest version of Kubernetes
+	Switch            bool   // the scaler's switch for DRA has to be on
+	FromOne           bool   // it can add nodes to a running one, and cannot make the first
+}
+
+// wakeRule is a row: the pools it is for, and what those need. The first row that fits a pool decides.
 type wakeRule struct {
-	scaler     pool.Scaler
-	static     bool
-	mode       pool.DeviceMode
-	version    string // lowest version of the scaler
-	kubernetes string // lowest version of Kubernetes
-	draSwitch  bool   // the scaler's switch for DRA has to be on
-	fromOne    bool   // can add nodes to a running one, and cannot make the first
+	scaler pool.Scaler
+	static bool
+	mode   pool.DeviceMode
+	needs  WakeNeeds
 }
 
 // wakeRules is the whole table. A fixed pool has no scaler and no row: NoAutoscaler bounds it.
@@ -50,17 +54,35 @@ type wakeRule struct {
 //     node never comes; field fault BR-11. Always on since 1.35, which needs resource.k8s.io/v1.
 //     https://github.com/modelplaneai/modelplane/issues/345
 var wakeRules = []wakeRule{
-	{scaler: pool.Karpenter, static: true, mode: pool.Plugin, version: "1.8"},
-	{scaler: pool.Karpenter, static: true, mode: pool.DRA, version: "1.8"},
+	{scaler: pool.Karpenter, static: true, mode: pool.Plugin, needs: WakeNeeds{ScalerVersion: "1.8"}},
+	{scaler: pool.Karpenter, static: true, mode: pool.DRA, needs: WakeNeeds{ScalerVersion: "1.8"}},
 	{scaler: pool.Karpenter, mode: pool.Plugin},
-	{scaler: pool.Karpenter, mode: pool.DRA, version: "1.15", kubernetes: "1.34", draSwitch: true},
+	{scaler: pool.Karpenter, mode: pool.DRA, needs: WakeNeeds{
+		ScalerVersion: "1.15", KubernetesVersion: "1.34", Switch: true,
+	}},
 	{scaler: pool.AutoMode, mode: pool.Plugin},
-	{scaler: pool.AutoMode, mode: pool.DRA, kubernetes: "1.36"},
+	{scaler: pool.AutoMode, mode: pool.DRA, needs: WakeNeeds{KubernetesVersion: "1.36"}},
 	{scaler: pool.ClusterAutoscaler, mode: pool.Plugin},
-	{scaler: pool.ClusterAutoscaler, mode: pool.DRA, version: "1.35", kubernetes: "1.34", fromOne: true},
+	{scaler: pool.ClusterAutoscaler, mode: pool.DRA, needs: WakeNeeds{
+		ScalerVersion: "1.35", KubernetesVersion: "1.34", FromOne: true,
+	}},
 }
 
-// Wake tells whether the pool's scaler can make the first node for the pool's pods, and what bounds the promise if it
+// NeedsToWake says what a scaler needs to make nodes for the pods of a pool; false for a scaler or a device mode that
+// has no row.
+func NeedsToWake(scaler pool.Scaler, mode pool.DeviceMode, static bool) (WakeNeeds, bool) {
+	if mode == "" { // a pool without GPUs
+		mode = pool.Plugin
+	}
+	for _, r := range wakeRules {
+		if r.scaler == scaler && r.static == static && r.mode == mode {
+			return r.needs, true
+		}
+	}
+	return WakeNeeds{}, false
+}
+
+// Wake reports whether the pool's scaler can make the first node for the pool's pods, and what bounds the promise if it
 // cannot.
 //
 // A cluster-autoscaler pool of claims can grow while at least one node runs and its minimum keeps one; with a minimum
@@ -81,13 +103,13 @@ func Wake(f WakeFacts) (scalesFromZero bool, ceiling *Bound) {
 	if f.Static {
 		pods = "a pool of a fixed number of them"
 	}
-	rule, found := f.rule()
+	needs, found := NeedsToWake(f.Scaler, f.DeviceMode, f.Static)
 	if !found {
 		return false, unknown(fmt.Sprintf("nothing is known of scaler %q with device mode %q", f.Scaler, f.DeviceMode))
 	}
 	for _, need := range []struct{ what, have, want string }{
-		{string(f.Scaler), f.ScalerVersion, rule.version},
-		{"Kubernetes", f.KubernetesVersion, rule.kubernetes},
+		{string(f.Scaler), f.ScalerVersion, needs.ScalerVersion},
+		{"Kubernetes", f.KubernetesVersion, needs.KubernetesVersion},
 	} {
 		if need.want == "" {
 			continue
@@ -103,28 +125,15 @@ func Wake(f WakeFacts) (scalesFromZero bool, ceiling *Bound) {
 		}
 	}
 	switch {
-	case rule.draSwitch && !f.DRAEnabled:
+	case needs.Switch && !f.DRAEnabled:
 		return false, bound("%s makes no nodes for %s while its switch for that is off", f.Scaler, pods)
-	case rule.fromOne && f.Realized.Unknown != "":
+	case needs.FromOne && f.Realized.Unknown != "":
 		return false, unknown("whether a node runs that this scaler could copy is not known: " + f.Realized.Unknown)
-	case rule.fromOne && realized == 0:
+	case needs.FromOne && realized == 0:
 		return false, bound("%s cannot make the first node of a DRA pool, and none runs", f.Scaler)
-	case rule.fromOne && f.MinNodeCount < 1:
+	case needs.FromOne && f.MinNodeCount < 1:
 		return false, bound("%s cannot make the first node of a DRA pool, and with minNodeCount 0 the pool may fall "+
 			"to zero", f.Scaler)
 	}
-	return !rule.fromOne, nil
-}
-
-func (f WakeFacts) rule() (wakeRule, bool) {
-	mode := f.DeviceMode
-	if mode == "" { // a pool without GPUs
-		mode = pool.Plugin
-	}
-	for _, r := range wakeRules {
-		if r.scaler == f.Scaler && r.static == f.Static && r.mode == mode {
-			return r, true
-		}
-	}
-	return wakeRule{}, false
+	return !needs.FromOne, nil
 }

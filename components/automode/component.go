@@ -74,16 +74,16 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 func (a *Args) validate(name string) (problems problem.List) {
 	if a == nil || a.Cluster.Name == nil || a.ClusterRoleName == nil || a.Cluster.Partition == "" ||
 		a.Cluster.DNSSuffix == "" {
-		problems.Addf(name, "partition, DNS suffix, cluster name and cluster role are all needed; pass each")
+		problems.Add(name, "partition, DNS suffix, cluster name and cluster role are all needed", nil, "pass each")
 		return problems
 	}
 	problems.Join(a.Settings.Validate(name))
 	if !a.Settings.Enabled {
-		problems.Addf(name, "Auto Mode is off in the cluster's settings; turn it on or leave this out")
+		problems.Add(name, "Auto Mode is off in the cluster's settings", nil, "turn it on or leave this out")
 	}
 	if a.Settings.ClusterCarriesNodeRole() && a.ClusterNodeRoleName == nil {
-		problems.Addf(name, "with built-in pools %v the node role is the cluster's; pass its name",
-			a.Settings.BuiltInPools)
+		problems.Add(name, "with built-in pools the node role is the cluster's", a.Settings.BuiltInPools,
+			"pass its name")
 	}
 	return problems
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/nodepool"
 	"github.com/headroom-eks/headroom/internal/recorder"
-	"github.com/headroom-eks/headroom/pool"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
@@ -26,9 +25,9 @@ const (
 )
 
 // run makes the node role, the access and one pool.
-func run(t *testing.T, settings automode.Settings, p automode.Pool) *recorder.Recorder {
+func run(t *testing.T, settings automode.Settings, spec nodepool.Spec) *recorder.Recorder {
 	t.Helper()
-	r, err := tryRun(settings, p, "1.36")
+	r, err := tryRun(settings, spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,42 +35,46 @@ func run(t *testing.T, settings automode.Settings, p automode.Pool) *recorder.Re
 }
 
 // theCluster is the one that the nodes join.
-func theCluster(version string) handle.Cluster {
+func theCluster() handle.Cluster {
 	return handle.Cluster{
 		Account: handle.Account{
 			Partition: "aws",
 			DNSSuffix: "amazonaws.com",
 			Tags:      map[string]string{"env": "dev"},
 		},
-		KubernetesVersion: version,
+		KubernetesVersion: "1.36",
 		Name:              pulumi.String("headroom-dev"),
-		SecurityGroupID:   pulumi.String(place.SecurityGroupIDs[0]),
+		SecurityGroupID:   pulumi.String("sg-1"),
 	}
 }
 
-func tryRun(settings automode.Settings, p automode.Pool, version string) (*recorder.Recorder, error) {
+func tryRun(settings automode.Settings, spec nodepool.Spec) (*recorder.Recorder, error) {
 	return recorder.Run(nil, func(ctx *pulumi.Context) error {
 		access, err := automode.New(ctx, "auto", &automode.Args{
 			Settings:            settings,
-			Cluster:             theCluster(version),
+			Cluster:             theCluster(),
 			ClusterRoleName:     pulumi.String("cluster-role"),
 			ClusterNodeRoleName: pulumi.String("cluster-node-role"),
 		})
 		if err != nil {
 			return err
 		}
-		_, err = automode.NewPool(ctx, "gpu-l4", &automode.PoolArgs{
-			Pool:      p,
-			Cluster:   theCluster(version),
-			Access:    access,
-			SubnetIDs: pulumi.ToStringArray(place.SubnetIDs),
+		_, err = nodepool.New(ctx, "gpu-l4", &nodepool.Args{
+			Spec:      spec,
+			Class:     class(automode.Class{}),
+			Cluster:   theCluster(),
+			RoleName:  access.NodeRoleName,
+			SubnetIDs: subnets,
+			Needs:     access.Ready,
 		})
 		return err
 	})
 }
 
+var subnets = pulumi.ToStringArray([]string{"subnet-b", "subnet-a"})
+
 func TestAccessEntryIsOursWithoutBuiltInPools(t *testing.T) {
-	r := run(t, automode.Settings{Enabled: true}, gpuPool())
+	r := run(t, automode.Settings{Enabled: true}, gpuSpec())
 	entry := r.Get(t, entryToken, "auto-nodes")
 	if entry.Inputs["type"] != "EC2" ||
 		entry.Inputs["principalArn"] != "arn:aws:mock:us-west-2:123456789012:auto-nodes" {
@@ -88,7 +91,7 @@ func TestAccessEntryIsOursWithoutBuiltInPools(t *testing.T) {
 }
 
 func TestAccessEntryIsLeftToEKSWithABuiltInPool(t *testing.T) {
-	r := run(t, automode.Settings{Enabled: true, BuiltInPools: []string{"system"}}, gpuPool())
+	r := run(t, automode.Settings{Enabled: true, BuiltInPools: []string{"system"}}, gpuSpec())
 	if found := append(r.Of(entryToken), r.Of(associationToken)...); len(found) != 0 {
 		t.Errorf("EKS refuses a second entry for the role, yet %d resources were made", len(found))
 	}
@@ -102,7 +105,7 @@ func TestAccessEntryIsLeftToEKSWithABuiltInPool(t *testing.T) {
 }
 
 func TestClusterRoleIsGivenThePermissionToTag(t *testing.T) {
-	r := run(t, automode.Settings{Enabled: true}, gpuPool())
+	r := run(t, automode.Settings{Enabled: true}, gpuSpec())
 	attachment := r.Get(t, attachmentToken, "auto-cluster-role")
 	if attachment.Inputs["role"] != "cluster-role" ||
 		attachment.Inputs["policyArn"] != "arn:aws:mock:us-west-2:123456789012:auto-cluster-role" {
@@ -115,7 +118,7 @@ func TestClusterRoleIsGivenThePermissionToTag(t *testing.T) {
 }
 
 func TestNodeRoleIsTrustedByEC2Alone(t *testing.T) {
-	r := run(t, automode.Settings{Enabled: true}, gpuPool())
+	r := run(t, automode.Settings{Enabled: true}, gpuSpec())
 	trust := r.Get(t, "aws:iam/role:Role", "auto-nodes").Inputs["assumeRolePolicy"]
 	want := `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`
 	if trust != want {
@@ -136,14 +139,18 @@ func TestNodeRoleIsTrustedByEC2Alone(t *testing.T) {
 }
 
 func TestPoolRegistersBothObjectsAsPlanned(t *testing.T) {
-	r := run(t, automode.Settings{Enabled: true}, gpuPool())
-	at := place
-	at.NodeRoleName = "auto-nodes-name"
-	class, nodePool, err := automode.PlanPool(gpuPool(), at)
+	r := run(t, automode.Settings{Enabled: true}, gpuSpec())
+	planned := class(automode.Class{}).Manifest("gpu-l4", nodepool.Wiring{
+		Cluster:          "headroom-dev",
+		Role:             "auto-nodes-name",
+		SubnetIDs:        []string{"subnet-b", "subnet-a"},
+		SecurityGroupIDs: []string{"sg-1"},
+	})
+	nodePool, err := nodepool.PlanNodePool(gpuSpec(), automode.NodeClass)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for token, want := range map[string]map[string]any{classToken: class.Spec, nodePoolToken: nodePool.Spec} {
+	for token, want := range map[string]map[string]any{classToken: planned.Spec, nodePoolToken: nodePool.Spec} {
 		objects := r.Of(token)
 		if len(objects) != 1 {
 			t.Fatalf("%d of %s", len(objects), token)
@@ -157,7 +164,7 @@ func TestPoolRegistersBothObjectsAsPlanned(t *testing.T) {
 
 // Nodes are gone before the class, and the class before the entry and permission that its instances need.
 func TestPoolIsDestroyedFromTheNodesDown(t *testing.T) {
-	r := run(t, automode.Settings{Enabled: true}, gpuPool())
+	r := run(t, automode.Settings{Enabled: true}, gpuSpec())
 	nodePool := r.Get(t, nodePoolToken, "gpu-l4-pool")
 	if !dependsOn(nodePool, classToken, "gpu-l4-class") {
 		t.Errorf("NodePool depends on %v", nodePool.RPC.Dependencies)
@@ -182,8 +189,8 @@ func TestPoolIsDestroyedFromTheNodesDown(t *testing.T) {
 
 // Field faults BR-10 and BR-82: nothing of a Karpenter of ours, no add-on, no node group.
 func TestNothingThatAutoModeBringsIsRegistered(t *testing.T) {
-	r := run(t, automode.Settings{Enabled: true}, gpuPool())
-	allowed := []string{"pulumi:pulumi:Stack", "headroom:automode:Access", "headroom:automode:NodePool",
+	r := run(t, automode.Settings{Enabled: true}, gpuSpec())
+	allowed := []string{"pulumi:pulumi:Stack", "headroom:automode:Access", "headroom:nodepool:NodePool",
 		"aws:iam/role:Role", policyToken, attachmentToken, entryToken, associationToken, classToken, nodePoolToken}
 	for _, res := range r.All() {
 		if !slices.Contains(allowed, res.Type) {
@@ -192,85 +199,33 @@ func TestNothingThatAutoModeBringsIsRegistered(t *testing.T) {
 	}
 }
 
-func TestPoolHandedToGitOpsStaysInTheCluster(t *testing.T) {
-	for _, keep := range []bool{false, true} {
-		r, err := recorder.Run(nil, func(ctx *pulumi.Context) error {
-			_, err := automode.NewPool(ctx, "gpu-l4", &automode.PoolArgs{
-				Pool:         gpuPool(),
-				Cluster:      theCluster("1.36"),
-				KeepOnDelete: keep,
-				Access:       &automode.Access{NodeRoleName: pulumi.String("r").ToStringOutput()},
-				SubnetIDs:    pulumi.ToStringArray(place.SubnetIDs),
-			})
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, object := range []recorder.Resource{r.Get(t, classToken, "gpu-l4-class"),
-			r.Get(t, nodePoolToken, "gpu-l4-pool")} {
-			if object.RPC.GetRetainOnDelete() != keep {
-				t.Errorf("keep %v: %s retained on delete: %v", keep, object.Name, !keep)
-			}
-		}
-	}
-}
-
 // A drain may take the whole grace period, 24 hours unless the pool says otherwise.
 func TestDeletingWaitsAsLongAsNodesMayDrain(t *testing.T) {
 	for grace, want := range map[string]string{"": "24h30m0s", "1h": "1h30m0s"} {
-		p := gpuPool()
-		p.Spec.TerminationGracePeriod = grace
-		r := run(t, automode.Settings{Enabled: true}, p)
+		spec := gpuSpec()
+		spec.TerminationGracePeriod = grace
+		r := run(t, automode.Settings{Enabled: true}, spec)
 		if got := r.Get(t, nodePoolToken, "gpu-l4-pool").RPC.GetCustomTimeouts().GetDelete(); got != want {
 			t.Errorf("grace %q: %s, want %s", grace, got, want)
 		}
 	}
 }
 
-func TestManifestsAreTheSameObjects(t *testing.T) {
-	at := place
-	at.NodeRoleName = "auto-nodes-name"
-	class, nodePool, err := automode.PlanPool(gpuPool(), at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := nodepool.Files("gpu-l4", class, nodePool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := make(chan map[string]string, 1)
-	_, err = recorder.Run(nil, func(ctx *pulumi.Context) error {
-		access, err := automode.New(ctx, "auto", &automode.Args{
-			Settings:        automode.Settings{Enabled: true},
-			Cluster:         theCluster("1.36"),
-			ClusterRoleName: pulumi.String("cluster-role"),
-		})
-		if err != nil {
-			return err
-		}
-		out, err := automode.Manifests("gpu-l4", &automode.PoolArgs{
-			Pool:      gpuPool(),
-			Cluster:   theCluster("1.36"),
-			Access:    access,
-			SubnetIDs: pulumi.ToStringArray(place.SubnetIDs),
-		})
-		out.ApplyT(func(f map[string]string) error { files <- f; return nil })
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, <-files); diff != "" {
-		t.Error(diff)
+// The former type keeps pools that an earlier version made: without the alias an update would delete them and drain
+// their nodes. Children inherit it.
+func TestAPoolIsKnownByTheTypeOfItsFormerComponent(t *testing.T) {
+	r := run(t, automode.Settings{Enabled: true}, gpuSpec())
+	aliases := r.Get(t, "headroom:nodepool:NodePool", "gpu-l4").RPC.GetAliases()
+	if len(aliases) != 1 || aliases[0].GetSpec().GetType() != "headroom:automode:NodePool" {
+		t.Errorf("aliases %v", aliases)
 	}
 }
 
 func TestInvalidPoolRegistersNothing(t *testing.T) {
-	p := gpuPool()
-	p.Spec.Advertised.DeviceMode = pool.DRA
-	r, err := tryRun(automode.Settings{Enabled: true}, p, "1.35")
-	if err == nil || !strings.Contains(err.Error(), "dra needs Kubernetes 1.36") {
+	spec := gpuSpec()
+	spec.ExpireAfter = nodepool.Never
+	r, err := tryRun(automode.Settings{Enabled: true}, spec)
+	if err == nil || !strings.Contains(err.Error(), "Auto Mode replaces every node after 504 hours") {
 		t.Errorf("got %v", err)
 	}
 	if found := append(r.Of(classToken), r.Of(nodePoolToken)...); len(found) != 0 {
@@ -279,7 +234,7 @@ func TestInvalidPoolRegistersNothing(t *testing.T) {
 }
 
 func TestAccessIsRefusedWhileAutoModeIsOff(t *testing.T) {
-	if _, err := tryRun(automode.Settings{}, gpuPool(), "1.36"); err == nil ||
+	if _, err := tryRun(automode.Settings{}, gpuSpec()); err == nil ||
 		!strings.Contains(err.Error(), "Auto Mode is off") {
 		t.Errorf("got %v", err)
 	}
@@ -289,12 +244,6 @@ func TestMissingArgumentsAreErrors(t *testing.T) {
 	_, err := recorder.Run(nil, func(ctx *pulumi.Context) error {
 		if _, err := automode.New(ctx, "b", nil); err == nil {
 			return fmt.Errorf("New took nil")
-		}
-		if _, err := automode.NewPool(ctx, "c", nil); err == nil {
-			return fmt.Errorf("NewPool took nil")
-		}
-		if _, err := automode.Manifests("d", nil); err == nil {
-			return fmt.Errorf("Manifests took nil")
 		}
 		return nil
 	})

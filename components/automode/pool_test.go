@@ -13,39 +13,41 @@ import (
 	"pgregory.net/rapid"
 )
 
-var place = automode.Placement{
-	Cluster:          "headroom-dev",
-	NodeRoleName:     "nodes-1a2b",
-	SubnetIDs:        []string{"subnet-b", "subnet-a"},
-	SecurityGroupIDs: []string{"sg-1"},
-}
-
-func gpuPool() automode.Pool {
-	return automode.Pool{Spec: nodepool.Spec{
+func gpuSpec() nodepool.Spec {
+	return nodepool.Spec{
 		Name: "gpu-l4", CapacityTypes: []pool.CapacityType{pool.Spot, pool.OnDemand}, Zones: []string{"us-west-2a"},
 		Taints: []pool.Taint{pool.GPUTaint},
 		Advertised: &nodepool.Advertised{
 			InstanceTypes: []string{"g6.xlarge"}, DeviceMode: pool.Plugin, VCPUs: 4, GPUs: 1, MaxNodeCount: 4,
 		},
-	}}
+	}
 }
 
-func generalPool() automode.Pool {
-	return automode.Pool{Spec: nodepool.Spec{
+func generalSpec() nodepool.Spec {
+	return nodepool.Spec{
 		Name:          "general",
 		CapacityTypes: []pool.CapacityType{pool.OnDemand},
 		General:       &nodepool.General{VCPUs: 64, MemoryGiB: 256},
-	}}
+	}
 }
 
-// planned gives both objects, and the value at a path of the NodePool's spec.
-func planned(t *testing.T, p automode.Pool) (class nodepool.Manifest, at func(path ...string) any) {
+// class of the given settings, which are fine.
+func class(c automode.Class) nodepool.NodeClass {
+	planned, problems := automode.PlanNodeClass("class", c)
+	if err := problems.Err(); err != nil {
+		panic(err)
+	}
+	return planned
+}
+
+// planned gives the value at a path of the NodePool's spec.
+func planned(t *testing.T, spec nodepool.Spec) (at func(path ...string) any) {
 	t.Helper()
-	class, nodePool, err := automode.PlanPool(p, place)
+	nodePool, err := nodepool.PlanNodePool(spec, automode.NodeClass)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return class, func(path ...string) any {
+	return func(path ...string) any {
 		var value any = nodePool.Spec
 		for _, key := range path {
 			value = value.(map[string]any)[key]
@@ -66,18 +68,19 @@ func requirement(t *testing.T, requirements any, key string) any {
 
 // Field fault BR-10: never the node class of a Karpenter of ours.
 func TestNodePoolRefersToTheNodeClassOfAutoMode(t *testing.T) {
-	class, spec := planned(t, gpuPool())
+	spec := planned(t, gpuSpec())
 	want := map[string]any{"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "gpu-l4"}
 	if diff := cmp.Diff(want, spec("template", "spec", "nodeClassRef")); diff != "" {
 		t.Error(diff)
 	}
-	if class.APIVersion != "eks.amazonaws.com/v1" || class.Kind != "NodeClass" || class.Metadata["name"] != "gpu-l4" {
-		t.Errorf("%s %s %v", class.APIVersion, class.Kind, class.Metadata)
+	m := class(automode.Class{}).Manifest("gpu-l4", nodepool.Wiring{})
+	if m.APIVersion != "eks.amazonaws.com/v1" || m.Kind != "NodeClass" || m.Metadata["name"] != "gpu-l4" {
+		t.Errorf("%s %s %v", m.APIVersion, m.Kind, m.Metadata)
 	}
 }
 
 func TestGeneralPoolUsesTheLabelsOfAutoMode(t *testing.T) {
-	_, spec := planned(t, generalPool())
+	spec := planned(t, generalSpec())
 	requirements := spec("template", "spec", "requirements")
 	if text := fmt.Sprint(requirements); strings.Contains(text, "karpenter.k8s.aws") {
 		t.Errorf("labels of another node class: %s", text)
@@ -92,16 +95,16 @@ func TestGeneralPoolUsesTheLabelsOfAutoMode(t *testing.T) {
 
 // AWS lists the label under "not supported" in Auto Mode.
 func TestOperatingSystemIsNoRequirement(t *testing.T) {
-	for _, p := range []automode.Pool{gpuPool(), generalPool()} {
-		_, spec := planned(t, p)
+	for _, s := range []nodepool.Spec{gpuSpec(), generalSpec()} {
+		spec := planned(t, s)
 		if got := requirement(t, spec("template", "spec", "requirements"), "kubernetes.io/os"); got != nil {
-			t.Errorf("%s: %v", p.Spec.Name, got)
+			t.Errorf("%s: %v", s.Name, got)
 		}
 	}
 }
 
 func TestGPUPoolIsTaintedBoundedAndInItsZones(t *testing.T) {
-	_, spec := planned(t, gpuPool())
+	spec := planned(t, gpuSpec())
 	wantTaints := []any{map[string]any{"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}}
 	if diff := cmp.Diff(wantTaints, spec("template", "spec", "taints")); diff != "" {
 		t.Error(diff)
@@ -125,13 +128,13 @@ func TestGPUPoolIsTaintedBoundedAndInItsZones(t *testing.T) {
 // Field fault BR-23 was seen on Auto Mode: no limit may bind below maxNodeCount whole nodes.
 func TestEveryLimitLeavesRoomForTheMaximum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := gpuPool()
-		a := *p.Spec.Advertised
+		spec := gpuSpec()
+		a := *spec.Advertised
 		a.MaxNodeCount = rapid.IntRange(1, 500).Draw(t, "maximum")
 		a.GPUs, a.VCPUs = rapid.IntRange(1, 8).Draw(t, "gpus"), rapid.IntRange(2, 192).Draw(t, "vcpus")
 		a.DeviceMode = rapid.SampledFrom(pool.DeviceModes).Draw(t, "mode")
-		p.Spec.Advertised = &a
-		_, nodePool, err := automode.PlanPool(p, place)
+		spec.Advertised = &a
+		nodePool, err := nodepool.PlanNodePool(spec, automode.NodeClass)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,13 +153,16 @@ func TestEveryLimitLeavesRoomForTheMaximum(t *testing.T) {
 }
 
 func TestNodeClassSelectsByIDAndCarriesBothPoolTags(t *testing.T) {
-	p := gpuPool()
-	p.Class = automode.Class{
+	got := class(automode.Class{
 		StorageGiB:    200,
 		StorageKeyArn: "arn:aws:kms:us-west-2:123456789012:key/k",
 		Tags:          map[string]string{"env": "dev"},
-	}
-	class, _ := planned(t, p)
+	}).Manifest("gpu-l4", nodepool.Wiring{
+		Cluster:          "headroom-dev",
+		Role:             "nodes-1a2b",
+		SubnetIDs:        []string{"subnet-a", "subnet-b"},
+		SecurityGroupIDs: []string{"sg-1"},
+	})
 	want := map[string]any{
 		"role":                       "nodes-1a2b",
 		"subnetSelectorTerms":        []any{map[string]any{"id": "subnet-a"}, map[string]any{"id": "subnet-b"}},
@@ -172,17 +178,17 @@ func TestNodeClassSelectsByIDAndCarriesBothPoolTags(t *testing.T) {
 			"headroom/pool":    "gpu-l4",
 		},
 	}
-	if diff := cmp.Diff(want, class.Spec); diff != "" {
+	if diff := cmp.Diff(want, got.Spec); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestPlanDoesNotChangeItsInput(t *testing.T) {
-	p := gpuPool()
-	p.Class.Tags = map[string]string{"env": "dev"}
-	planned(t, p)
-	if diff := cmp.Diff(map[string]string{"env": "dev"}, p.Class.Tags); diff != "" || p.Spec.ExpireAfter != "" {
-		t.Errorf("tags %s, expireAfter %q", diff, p.Spec.ExpireAfter)
+	spec, tags := gpuSpec(), map[string]string{"env": "dev"}
+	planned(t, spec)
+	class(automode.Class{Tags: tags}).Manifest("gpu-l4", nodepool.Wiring{})
+	if diff := cmp.Diff(map[string]string{"env": "dev"}, tags); diff != "" || spec.ExpireAfter != "" {
+		t.Errorf("tags %s, expireAfter %q", diff, spec.ExpireAfter)
 	}
 }
 
@@ -195,57 +201,63 @@ func TestLifetimeStaysWithinAutoModes(t *testing.T) {
 		{"", "", true}, {"480h", "24h", true}, {"480h", "", true}, {"503h", "1h", true},
 		{"Never", "", false}, {"504h", "", false}, {"480h", "25h", false}, {"720h", "", false},
 	} {
-		p := gpuPool()
-		p.Spec.ExpireAfter, p.Spec.TerminationGracePeriod = test.expire, test.grace
-		err := automode.ValidatePool("pools[0]", p, "1.36").Err()
+		spec := gpuSpec()
+		spec.ExpireAfter, spec.TerminationGracePeriod = test.expire, test.grace
+		err := nodepool.Validate("pools[0]", spec, automode.NodeClass).Err()
 		if (err == nil) != test.ok {
 			t.Errorf("expireAfter %q, grace %q: %v", test.expire, test.grace, err)
 		}
 	}
-	_, spec := planned(t, gpuPool())
+	spec := planned(t, gpuSpec())
 	if got := spec("template", "spec", "expireAfter"); got != "480h" {
 		t.Errorf("default of an advertised pool: %v", got)
 	}
 }
 
-func TestInvalidPoolsAreRefused(t *testing.T) {
-	for _, test := range []struct {
-		name, want string
-		change     func(*automode.Pool)
-	}{
-		{"name of EKS's node class", `"default" is the NodeClass`, func(p *automode.Pool) { p.Spec.Name = "default" }},
-		{"name of a built-in pool", `"system" is a pool that EKS keeps`,
-			func(p *automode.Pool) { p.Spec.Name = "system" }},
-		{"static", "pools[0].static: not possible", func(p *automode.Pool) {
-			p.Spec.Advertised.Static, p.Spec.Advertised.NodeCount = true, 2
-		}},
-		{"Cilium's startup taint", "pools[0].startupTaints: not possible", func(p *automode.Pool) {
-			p.Spec.StartupTaints = []pool.Taint{{
-				Key:    "node.cilium.io/agent-not-ready",
-				Value:  "true",
-				Effect: pool.NoExecute,
-			}}
-		}},
-		{"storage too large", "60000 is outside", func(p *automode.Pool) { p.Class.StorageGiB = 60000 }},
-		{"tag of EKS's", "keeps tags under",
-			func(p *automode.Pool) { p.Class.Tags = map[string]string{"karpenter.sh/nodepool": "x"} }},
-		{"reserved without a reservation", "without capacityReservationIds", func(p *automode.Pool) {
-			p.Spec.CapacityTypes = []pool.CapacityType{pool.Reserved}
-		}},
-		{"what nodepool refuses", "add nvidia.com/gpu=true:NoSchedule", func(p *automode.Pool) { p.Spec.Taints = nil }},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			p := gpuPool()
-			test.change(&p)
-			err := automode.ValidatePool("pools[0]", p, "1.36").Err()
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want %q", err, test.want)
+var refusedSpecs = []struct {
+	name, want string
+	change     func(*nodepool.Spec)
+}{
+	{"name of EKS's node class", `name: is one that EKS keeps for itself (found "default")`,
+		func(s *nodepool.Spec) { s.Name = "default" }},
+	{"name of a built-in pool", `name: is one that EKS keeps for itself (found "system")`,
+		func(s *nodepool.Spec) { s.Name = "system" }},
+	{"static", "pools[0].static: is not possible", func(s *nodepool.Spec) {
+		s.Advertised.Static, s.Advertised.NodeCount = true, 2
+	}},
+	{"Cilium's startup taint", "pools[0].startupTaints: is not possible", func(s *nodepool.Spec) {
+		s.StartupTaints = []pool.Taint{{Key: "node.cilium.io/agent-not-ready", Value: "true", Effect: pool.NoExecute}}
+	}},
+	{"what nodepool refuses", "add nvidia.com/gpu=true:NoSchedule", func(s *nodepool.Spec) { s.Taints = nil }},
+}
+
+func TestAPoolThatAutoModeRefusesIsRefused(t *testing.T) {
+	for _, c := range refusedSpecs {
+		t.Run(c.name, func(t *testing.T) {
+			spec := gpuSpec()
+			c.change(&spec)
+			err := nodepool.Validate("pools[0]", spec, automode.NodeClass).Err()
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
 	}
-	for _, p := range []automode.Pool{gpuPool(), generalPool()} {
-		if err := automode.ValidatePool("pools[0]", p, "1.36").Err(); err != nil {
-			t.Errorf("%s: %v", p.Spec.Name, err)
+	for _, spec := range []nodepool.Spec{gpuSpec(), generalSpec()} {
+		if err := nodepool.Validate("pools[0]", spec, automode.NodeClass).Err(); err != nil {
+			t.Errorf("%s: %v", spec.Name, err)
+		}
+	}
+}
+
+func TestAClassThatEKSRefusesIsNotPlanned(t *testing.T) {
+	for want, c := range map[string]automode.Class{
+		"class.diskGiB: is out of range (found 60000)":                   {StorageGiB: 60000},
+		"are set by Karpenter":                                           {Tags: map[string]string{"karpenter.sh/nodepool": "x"}},
+		`class.capacityReservationIDs[0]: is not a capacity reservation`: {CapacityReservationIDs: []string{"r"}},
+	} {
+		_, problems := automode.PlanNodeClass("class", c)
+		if err := problems.Err(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 }

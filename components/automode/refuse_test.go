@@ -5,47 +5,34 @@ import (
 	"testing"
 
 	"github.com/headroom-eks/headroom/components/automode"
-	"github.com/headroom-eks/headroom/pool"
 )
 
-func TestEverySettingIsRefusedWithItsPathReasonAndSource(t *testing.T) {
-	for _, setting := range []automode.Setting{
-		automode.AMIRelease, automode.AlternativeNetwork, automode.DetailedMonitoring, automode.InstanceMetadata,
-		automode.InstanceStore,
-		automode.Kubelet, automode.RootDevice, automode.StartupTaints, automode.Static, automode.UserData,
-	} {
-		items := automode.Refuse("pools[1]", setting, setting).Items()
-		if len(items) != 1 {
-			t.Fatalf("%s: %v", setting, items)
-		}
-		for _, want := range []string{"pools[1]." + string(setting) + ": not possible with scaler auto-mode: ",
-			"https://docs.aws.amazon.com/"} {
-			if !strings.Contains(items[0], want) {
-				t.Errorf("%q is missing from %s", want, items[0])
+func TestEverySettingIsRefusedWithItsPathReasonRemedyAndSource(t *testing.T) {
+	for _, setting := range automode.RefusedSettings {
+		problems := automode.Refuse("pools[1]", setting)
+		for _, p := range problems.All() {
+			if p.Path != "pools[1]."+string(setting) ||
+				!strings.HasPrefix(p.Wrong, "is not possible with scaler auto-mode: ") ||
+				!strings.Contains(p.Remedy, " (https://docs.aws.amazon.com/") {
+				t.Errorf("%+v", p)
 			}
 		}
 	}
-	if items := automode.Refuse("pools[1]").Items(); len(items) != 0 {
-		t.Errorf("nothing given, yet %v", items)
-	}
 }
 
-// Field fault BR-12: before Kubernetes 1.36 no node of Auto Mode serves a claim.
-func TestDRANeedsAKubernetesVersionThatServesClaims(t *testing.T) {
-	for version, ok := range map[string]bool{
-		"1.34":   false,
-		"1.35":   false,
-		"1.36":   true,
-		"1.37":   true,
-		"1.100":  true,
-		"":       false,
-		"latest": false,
-	} {
-		if err := automode.ValidateDeviceMode("p", pool.DRA, version).Err(); (err == nil) != ok {
-			t.Errorf("%q: %v", version, err)
+// The guide names every setting that is refused, and nothing else as such.
+func TestGuideNamesEveryRefusedSetting(t *testing.T) {
+	_, listed, found := strings.Cut(read(t, "docs/auto-mode.md"), "## What it refuses\n")
+	if !found {
+		t.Fatal("the guide has no list of what is refused")
+	}
+	listed, _, _ = strings.Cut(listed, "\n## ")
+	for _, setting := range automode.RefusedSettings {
+		if !strings.Contains(listed, "`"+string(setting)+"`") {
+			t.Errorf("the guide does not name %s", setting)
 		}
 	}
-	if err := automode.ValidateDeviceMode("p", pool.Plugin, "1.33").Err(); err != nil {
-		t.Errorf("the device plugin works on every version: %v", err)
+	if rows := strings.Count(listed, "\n| `"); rows != len(automode.RefusedSettings) {
+		t.Errorf("the guide has %d rows for %d settings", rows, len(automode.RefusedSettings))
 	}
 }

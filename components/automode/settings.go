@@ -1,15 +1,14 @@
 // Package automode lets EKS itself scale pools: the role of Auto Mode's nodes, the permission it needs for our tags,
-// and one NodeClass and NodePool for each pool.
+// and the plan of its node class.
 //
 // It owns what differs from Karpenter run by us: when EKS makes the nodes' access entry and when it must be ours, the
-// fields of an eks.amazonaws.com NodeClass, and which settings cannot be had. It does not own the cluster and its
-// settings (package cluster), the plan of a NodePool (package nodepool), nor what Auto Mode brings itself: scaler,
-// network plugin, CoreDNS, volume driver, load balancer controller, device plugin and DRA driver.
+// fields of an eks.amazonaws.com NodeClass, how long a node may live, and which settings cannot be had. It does not own
+// the cluster and its settings (package cluster), the NodePools (package nodepool), nor what Auto Mode brings itself:
+// scaler, network plugin, CoreDNS, volume driver, load balancer controller, device plugin and DRA driver.
 package automode
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/headroom-eks/headroom/problem"
 )
@@ -31,25 +30,20 @@ type Settings struct {
 // settings.
 func (s Settings) Validate(path string) (problems problem.List) {
 	for i, name := range s.BuiltInPools {
-		at := fmt.Sprintf("%s.builtInPools[%d]", path, i)
-		if !slices.Contains(BuiltInPools, name) {
-			problems.Addf(at, "%q is not a built-in pool (field fault BR-84); use %s or %s", name, BuiltInPools[0],
-				BuiltInPools[1])
-		} else if slices.Contains(s.BuiltInPools[:i], name) {
-			problems.Addf(at, "%q is given twice; keep one", name)
-		}
+		problem.OneOf(&problems, fmt.Sprintf("%s.builtInPools[%d]", path, i), name, BuiltInPools) // field fault BR-84
 	}
+	problem.Unique(&problems, path+".builtInPools", s.BuiltInPools)
 	if !s.Enabled && len(s.BuiltInPools) > 0 {
-		problems.Addf(path+".builtInPools", "%v need Auto Mode, which is off; turn it on or remove them", s.BuiltInPools)
+		problems.Add(path+".builtInPools", "need Auto Mode, which is off", s.BuiltInPools, "turn it on or remove them")
 	}
 	return problems
 }
 
-// ClusterCarriesNodeRole tells whether the cluster's computeConfig names the node role. EKS wants it with a built-in
+// ClusterCarriesNodeRole reports whether the cluster's computeConfig names the node role. EKS wants it with a built-in
 // pool and refuses it with none (https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3483).
 func (s Settings) ClusterCarriesNodeRole() bool { return s.Enabled && len(s.BuiltInPools) > 0 }
 
-// NeedsAccessEntry tells whether the access entry of the node role must be ours. EKS makes it for the role that the
+// NeedsAccessEntry reports whether the access entry of the node role must be ours. EKS makes it for the role that the
 // cluster carries, and then refuses a second one
 // (https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3241).
 func (s Settings) NeedsAccessEntry() bool { return s.Enabled && !s.ClusterCarriesNodeRole() }

@@ -36,7 +36,7 @@ func TestMisspeltBuiltInPoolIsRefused(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{"cluster.autoMode.builtInPools[1]", `"sytem"`, "general-purpose", "or system"} {
+	for _, want := range []string{"cluster.autoMode.builtInPools[1]", `"sytem"`, "use one of general-purpose, system"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing from %v", want, err)
 		}

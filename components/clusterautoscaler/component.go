@@ -7,10 +7,11 @@
 package clusterautoscaler
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/headroom-eks/headroom/components/chart"
 	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/irsa"
 	"github.com/headroom-eks/headroom/pool"
@@ -66,8 +67,8 @@ type Controller struct {
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Controller, error) {
 	problems := Validate(fmt.Sprintf("cluster-autoscaler %q", name), args)
 	if len(name) > maxName {
-		problems.Addf("cluster-autoscaler "+name, "the name has %d characters, at most %d leave room for the role's; "+
-			"shorten it", len(name), maxName)
+		problems.Add(fmt.Sprintf("cluster-autoscaler %q", name), fmt.Sprintf("has a name of more than %d characters, "+
+			"which leaves no room for the role's", maxName), len(name), "shorten it")
 	}
 	if err := problems.Err(); err != nil {
 		return nil, err
@@ -110,15 +111,9 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	}).(pulumi.MapOutput)
 	// The pods need their permissions when they start, and keep them until they are gone; they need nodes to run on.
 	after := slices.Concat(role.Ready, args.Needs)
-	chart, repository := chartSource(args.Repository)
-	if _, err := helm.NewChart(ctx, name+"-chart", &helm.ChartArgs{
-		Chart:          pulumi.String(chart),
-		Name:           pulumi.String(chartName),
-		Namespace:      pulumi.String(Namespace),
-		Version:        pulumi.String(release.Chart),
-		RepositoryOpts: repository,
-		Values:         values,
-	}, pulumi.Parent(c), pulumi.DependsOn(after)); err != nil {
+	installed := chart.Args(cmp.Or(args.Repository, defaultRepository), chartName, release.Chart, Namespace)
+	installed.Values = values
+	if _, err := helm.NewChart(ctx, name+"-chart", installed, pulumi.Parent(c), pulumi.DependsOn(after)); err != nil {
 		return nil, fmt.Errorf("create chart of %s: %w", name, err)
 	}
 
@@ -130,15 +125,4 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		"chartVersion": c.ChartVersion,
 		"imageTag":     c.ImageTag,
 	})
-}
-
-// chartSource is a chart's name and repository as Helm wants them: with an OCI registry the whole address is the name.
-func chartSource(repository string) (chart string, opts helm.RepositoryOptsPtrInput) {
-	switch {
-	case strings.HasPrefix(repository, "oci://"):
-		return strings.TrimSuffix(repository, "/") + "/" + chartName, nil
-	case repository == "":
-		repository = defaultRepository
-	}
-	return chartName, helm.RepositoryOptsArgs{Repo: pulumi.String(repository)}
 }

@@ -163,8 +163,8 @@ func TestWrongArgumentsAreRefusedTogetherBeforeAnythingIsRegistered(t *testing.T
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{`Kubernetes "1.29"`, "region", `"price"`, "system group", "issuer",
-		"key=value:NoSchedule", `"mirror.example" is not a URL`} {
+	for _, want := range []string{`(found "1.29")`, "region", `"price"`, "system.nodes", "issuer",
+		"key=value:NoSchedule", `repository: is not the address of a chart repository (found "mirror.example")`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nsays nothing of %s", err, want)
 		}
@@ -192,7 +192,8 @@ func TestALongNameIsRefusedBeforeIAMDoes(t *testing.T) {
 		_, err := clusterautoscaler.New(ctx, strings.Repeat("n", 47), args())
 		return err
 	})
-	if err == nil || !strings.Contains(err.Error(), "47 characters, at most 46") {
+	if err == nil || !strings.Contains(err.Error(), "a name of more than 46 characters, which leaves no room for the "+
+		"role's (found 47)") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -60,9 +60,9 @@ func DesiredSize(group string, live Live, want Sizes) (Desired, problem.List) {
 				group, live.Min, live.Max),
 		}, problems
 	case live.Desired > want.Max:
-		problems.Addf(group, "it has %d nodes and maxNodeCount is %d; drain it to %d first, or keep maxNodeCount at "+
-			"%d or more",
-			live.Desired, want.Max, want.Max, live.Desired)
+		problems.Add(group+".maxNodeCount", fmt.Sprintf("is below the %d nodes that the group has", live.Desired),
+			want.Max,
+			fmt.Sprintf("drain it to %d first, or keep %d or more", want.Max, live.Desired))
 		return Desired{}, problems
 	case live.Desired < want.Min:
 		return Desired{

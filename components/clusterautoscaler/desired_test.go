@@ -82,8 +82,8 @@ func TestDesiredSizeOfEachSituation(t *testing.T) {
 
 func TestAMaximumBelowTheLiveSizeIsRefusedBeforeAnythingIsMade(t *testing.T) {
 	_, problems := DesiredSize("gpu-l4", Live{Exists: true, Min: 0, Max: 8, Desired: 6}, Sizes{Min: 0, Max: 4})
-	if err := problems.Err(); err == nil || !strings.Contains(err.Error(), "it has 6 nodes and maxNodeCount is 4; "+
-		"drain it to 4 first") {
+	if err := problems.Err(); err == nil || !strings.Contains(err.Error(), "is below the 6 nodes that the group has "+
+		"(found 4); drain it to 4 first") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,10 +1,11 @@
 package clusterautoscaler
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/headroom-eks/headroom/components/chart"
 	"github.com/headroom-eks/headroom/pool/label"
 	"github.com/headroom-eks/headroom/problem"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -17,45 +18,44 @@ const maxName = 64 - 8 - len("-irsa-role")
 // ask for the problems of all its components at once.
 func Validate(path string, args *Args) (problems problem.List) {
 	if args == nil {
-		problems.Addf(path, "no arguments were given")
+		problems.Add(path, "no arguments were given", nil, "")
 		return problems
 	}
 	_, release := ReleaseFor(path, args.Cluster.KubernetesVersion, args.Release)
 	problems.Join(release)
 	for _, missing := range []struct {
-		name  string
+		key   string
 		empty bool
 	}{
 		{"partition", args.Cluster.Partition == ""},
 		{"region", args.Cluster.Region == ""},
-		{"account id", args.Cluster.AccountID == ""},
-		{"cluster name", args.Cluster.Name == nil},
-		{"OIDC provider", args.Cluster.OIDCProviderArn == nil},
+		{"accountId", args.Cluster.AccountID == ""},
+		{"clusterName", args.Cluster.Name == nil},
+		{"oidcProviderArn", args.Cluster.OIDCProviderArn == nil},
 		{"issuer", args.Cluster.Issuer == nil},
 	} {
 		if missing.empty {
-			problems.Addf(path+" "+missing.name, "it is empty; pass what the cluster and the account say")
+			problems.Add(path+"."+missing.key, "is empty", nil, "pass what the cluster and the account say")
 		}
 	}
-	if args.Expander != "" {
-		if said := expanderProblem(args.Expander); said != "" {
-			problems.Addf(path+" expander", "%s", said)
-		}
-	}
-	for _, key := range args.StartupTaints {
-		for _, msg := range validation.IsQualifiedName(key) {
-			problems.Addf(fmt.Sprintf("%s startupTaints %q", path, key), "give the taint's key alone: %s", msg)
-		}
-	}
+	problems.Join(ValidateSettings(path, cmp.Or(args.Expander, DefaultExpander), args.StartupTaints, args.Repository))
 	if args.System.Nodes < 1 {
-		problems.Addf(path+" system group", "%d nodes leave no place for the controller; it needs at least one",
-			args.System.Nodes)
+		problems.Add(path+".system.nodes", "leave no place for the controller", args.System.Nodes, "use one at least")
 	}
-	problems.Join(label.ValidateTaints(path+" system group taints", args.System.Taints))
-	if args.Repository != "" && !strings.Contains(args.Repository, "://") {
-		problems.Addf(path+" repository", "%q is not a URL; write it with its scheme, https:// or oci://",
-			args.Repository)
+	problems.Join(label.ValidateTaints(path+".system.taints", args.System.Taints))
+	return problems
+}
+
+// ValidateSettings is the part of Validate that a person configures: startup taints go by their keys.
+func ValidateSettings(path, expander string, startupTaints []string, repository string) (problems problem.List) {
+	problem.OneOf(&problems, path+".expander", expander, expanders)
+	for i, key := range startupTaints {
+		for _, msg := range validation.IsQualifiedName(key) {
+			problems.Add(fmt.Sprintf("%s.startupTaints[%d]", path, i), "is not a key: "+msg, key,
+				"give the taint's key alone")
+		}
 	}
+	problems.Join(chart.ValidateRepository(path+".repository", repository))
 	return problems
 }
 
@@ -66,15 +66,12 @@ func (args *Args) settings(release Release) settings {
 		Region:          args.Cluster.Region,
 		Release:         release,
 		ImageRepository: args.ImageRepository,
-		Expander:        args.Expander,
+		Expander:        cmp.Or(args.Expander, DefaultExpander),
 		StartupTaints:   slices.Clone(args.StartupTaints),
 		DRA:             args.DRA,
 		SystemPool:      args.System.Pool,
 		SystemTaints:    args.System.Taints,
 		SystemNodes:     args.System.Nodes,
-	}
-	if s.Expander == "" {
-		s.Expander = defaultExpander
 	}
 	if s.SystemPool == "" {
 		s.SystemPool = defaultSystemPool

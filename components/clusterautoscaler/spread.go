@@ -1,8 +1,10 @@
 package clusterautoscaler
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/headroom-eks/headroom/components/nodegroup"
 	"github.com/headroom-eks/headroom/problem"
 )
 
@@ -12,21 +14,9 @@ type Sizes struct {
 	Seed     int // desired size when the group is made, never applied again
 }
 
-// ValidateSizes reports sizes that contradict each other (field fault BR-16).
-func ValidateSizes(path string, s Sizes) (problems problem.List) {
-	if s.Min < 0 {
-		problems.Addf(path, "minNodeCount %d is below 0; raise it", s.Min)
-	}
-	if s.Max < 1 {
-		problems.Addf(path, "maxNodeCount %d is below 1, which EKS refuses; raise it", s.Max)
-	}
-	if s.Min > s.Max {
-		problems.Addf(path, "minNodeCount %d exceeds maxNodeCount %d; lower it or raise the maximum", s.Min, s.Max)
-	} else if s.Seed < s.Min || s.Seed > s.Max {
-		problems.Addf(path, "nodeCount %d lies outside minNodeCount %d and maxNodeCount %d; move it between them",
-			s.Seed, s.Min, s.Max)
-	}
-	return problems
+// ValidateSizes reports sizes that EKS would refuse of a group.
+func ValidateSizes(path string, s Sizes) problem.List {
+	return nodegroup.Scaling{Min: s.Min, Desired: s.Seed, Max: s.Max}.Validate(path)
 }
 
 // ZoneShare is the part of a pool that one zone's group has.
@@ -42,14 +32,14 @@ func PerZone(path string, zones []string, total Sizes) ([]ZoneShare, problem.Lis
 	problems := ValidateSizes(path, total)
 	sorted := slices.Compact(slices.Sorted(slices.Values(zones)))
 	if len(sorted) < len(zones) {
-		problems.Addf(path+" zones", "a zone is named twice in %q; name each once", zones)
+		problems.Add(path+".zones", "name a zone twice", zones, "name each once")
 	}
 	if len(sorted) == 0 || sorted[0] == "" {
-		problems.Addf(path+" zones", "%q names no zones; name the zones to spread over", zones)
+		problems.Add(path+".zones", "names no zones", zones, "name the zones to spread over")
 	} else if total.Max < len(sorted) {
-		problems.Addf(path, "maxNodeCount %d leaves no node for some of its %d zones, and EKS refuses a group with a "+
-			"maximum of 0; "+
-			"raise it, name fewer zones, or do not spread per zone", total.Max, len(sorted))
+		problems.Add(path+".maxNodeCount", fmt.Sprintf("leaves no node for some of its %d zones, and EKS refuses a "+
+			"group "+
+			"with a maximum of 0", len(sorted)), total.Max, "raise it, name fewer zones, or do not spread per zone")
 	}
 	if problems.Err() != nil {
 		return nil, problems

@@ -68,20 +68,24 @@ func TestSizesThatContradictAreRefusedWithBothNumbers(t *testing.T) {
 		sizes   Sizes
 		refusal string
 	}{
-		"min above max": {allZones[:1], Sizes{Min: 3, Max: 2, Seed: 3}, "minNodeCount 3 exceeds maxNodeCount 2"},
+		"min above max": {allZones[:1], Sizes{
+			Min:  3,
+			Max:  2,
+			Seed: 3,
+		}, ".minNodeCount: exceeds maxNodeCount 2 (found 3)"},
 		"seed below min": {allZones[:1], Sizes{
 			Min:  2,
 			Max:  10,
 			Seed: 1,
-		}, "nodeCount 1 lies outside minNodeCount 2 and maxNodeCount 10"},
-		"seed above max": {allZones[:1], Sizes{Max: 3, Seed: 5}, "nodeCount 5 lies outside minNodeCount 0 and " +
-			"maxNodeCount 3"},
-		"negative":           {allZones[:1], Sizes{Min: -1, Max: 3}, "minNodeCount -1 is below 0"},
-		"no maximum":         {allZones[:1], Sizes{}, "maxNodeCount 0 is below 1"},
-		"fewer than zones":   {allZones[:3], Sizes{Max: 2}, "maxNodeCount 2 leaves no node for some of its 3 zones"},
+		}, ".nodeCount: is below minNodeCount 2 (found 1)"},
+		"seed above max": {allZones[:1], Sizes{Max: 3, Seed: 5}, ".nodeCount: exceeds maxNodeCount 3 (found 5)"},
+		"negative":       {allZones[:1], Sizes{Min: -1, Max: 3}, ".minNodeCount: is below 0 (found -1)"},
+		"no maximum":     {allZones[:1], Sizes{}, ".maxNodeCount: is below 1, which EKS refuses (found 0)"},
+		"fewer than zones": {allZones[:3], Sizes{Max: 2}, ".maxNodeCount: leaves no node for some of its 3 zones, " +
+			"and EKS refuses a group with a maximum of 0 (found 2)"},
 		"no zones":           {nil, Sizes{Max: 2}, "names no zones"},
 		"an unnamed zone":    {[]string{"", "us-west-2a"}, Sizes{Max: 2}, "names no zones"},
-		"a zone named twice": {[]string{"us-west-2a", "us-west-2a"}, Sizes{Max: 2}, "named twice"},
+		"a zone named twice": {[]string{"us-west-2a", "us-west-2a"}, Sizes{Max: 2}, ".zones: name a zone twice"},
 	} {
 		shares, problems := PerZone("pool", c.zones, c.sizes)
 		if err := problems.Err(); err == nil || !strings.Contains(err.Error(), c.refusal) || shares != nil {

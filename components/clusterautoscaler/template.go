@@ -100,51 +100,54 @@ func acceleratorValue(model string) string {
 // ValidateTemplate reports what AWS would refuse as tags, what tags cannot say, and an accelerator label in the wrong
 // place.
 func ValidateTemplate(path string, t Template) problem.List {
-	problems := label.ValidateTaints(path+" taints", t.Taints)
+	problems := label.ValidateTaints(path+".taints", t.Taints)
 	keys := map[string]bool{}
-	for _, taint := range t.Taints {
+	for i, taint := range t.Taints {
 		if keys[taint.Key] {
-			problems.Addf(fmt.Sprintf("%s taint %q", path, taint.Key),
-				"the key is used with two effects, and an Auto Scaling group's tag can hold one; use two keys")
+			problems.Add(fmt.Sprintf("%s.taints[%d] %q", path, i, taint.Key),
+				"has a key with two effects, and an Auto Scaling group's tag can hold one", nil, "use two keys")
 		}
 		keys[taint.Key] = true
 	}
 	if t.DiskGiB < 2 {
-		problems.Addf(path+" root volume", "%d GiB leave nothing for pods; give the size of the root volume", t.DiskGiB)
+		problems.Add(path+".diskGiB", "leaves nothing for pods", t.DiskGiB, "give the size of the root volume")
 	}
 	problems.Join(t.accelerator(path))
 
 	tags := TemplateTags(t)
 	if room := maxTags - eksTags; len(tags) > room {
-		problems.Addf(path, "its labels, taints and resources make %d tags, and an Auto Scaling group has room for %d "+
-			"beside the %d of EKS; "+
-			"remove labels or taints", len(tags), room, eksTags)
+		problems.Add(path, fmt.Sprintf("has labels, taints and resources that make more tags than the %d for which "+
+			"an Auto "+
+			"Scaling group has room beside the %d of EKS", room, eksTags), len(tags), "remove labels or taints")
 	}
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
-		at := fmt.Sprintf("%s tag %q", path, key)
+		at := fmt.Sprintf("%s.tags[%q]", path, key)
 		if len(key) > maxTagKey {
-			problems.Addf(at, "the key has %d characters, AWS allows %d; shorten the label's or taint's key by %d",
-				len(key), maxTagKey, len(key)-maxTagKey)
+			problems.Add(at, fmt.Sprintf("has a key of more than the %d characters that AWS allows", maxTagKey),
+				len(key),
+				fmt.Sprintf("shorten the label's or taint's key by %d", len(key)-maxTagKey))
 		}
 		if len(tags[key]) > maxTagValue {
-			problems.Addf(at, "the value has %d characters, AWS allows %d; shorten it", len(tags[key]), maxTagValue)
+			problems.Add(at, fmt.Sprintf("has a value of more than the %d characters that AWS allows", maxTagValue),
+				len(tags[key]), "shorten it")
 		}
 	}
 	return problems
 }
 
 func (t Template) accelerator(path string) (problems problem.List) {
-	at := fmt.Sprintf("%s label %q", path, pool.AcceleratorLabel)
+	at := fmt.Sprintf("%s.labels[%q]", path, pool.AcceleratorLabel)
 	value, found := t.Labels[pool.AcceleratorLabel]
 	switch {
 	case t.GPUs == 0 && found:
-		problems.Addf(at, "the group has no GPUs; remove the label, its nodes would stay unready for cluster-autoscaler")
+		problems.Add(at, "is on a group without GPUs, whose nodes would stay unready for cluster-autoscaler", value,
+			"remove the label")
 	case t.GPUs > 0 && t.DeviceMode == pool.DRA && found:
-		problems.Addf(at, "nodes of a DRA group never register %s and would stay unready for cluster-autoscaler; "+
-			"remove the label", pool.GPUResource)
+		problems.Add(at, fmt.Sprintf("is on a DRA group, whose nodes never register %s and would stay unready for "+
+			"cluster-autoscaler", pool.GPUResource), value, "remove the label")
 	case t.GPUs > 0 && t.DeviceMode != pool.DRA && value == "":
-		problems.Addf(at, "the group has GPUs; set the label, for example to %q, or each pod brings two nodes",
-			"nvidia-l4")
+		problems.Add(at, "is missing on a group with GPUs, so that each pod brings two nodes", nil,
+			"set it, for example to nvidia-l4")
 	}
 	return problems
 }

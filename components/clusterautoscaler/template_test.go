@@ -135,7 +135,7 @@ func TestWhatTagsCannotSayIsRefused(t *testing.T) {
 			"each pod brings two nodes"},
 		"an empty label": {func(x *Template) { x.Labels[pool.AcceleratorLabel] = "" },
 			"each pod brings two nodes"},
-		"the label without GPUs": {func(x *Template) { x.GPUs = 0 }, "has no GPUs"},
+		"the label without GPUs": {func(x *Template) { x.GPUs = 0 }, "is on a group without GPUs"},
 		"the label with DRA":     {func(x *Template) { x.DeviceMode = pool.DRA }, "never register nvidia.com/gpu"},
 		"DRA without the label": {func(x *Template) {
 			x.DeviceMode = pool.DRA
@@ -146,16 +146,16 @@ func TestWhatTagsCannotSayIsRefused(t *testing.T) {
 			x.Taints = append(x.Taints, pool.Taint{Key: "nvidia.com/gpu", Effect: pool.NoExecute})
 		}, "two effects"},
 		"an EKS effect": {func(x *Template) { x.Taints[0].Effect = "NO_SCHEDULE" },
-			"effect \"NO_SCHEDULE\" is unknown"},
-		"no disk":           {func(x *Template) { x.DiskGiB = 0 }, "leave nothing for pods"},
+			`effect: is unknown (found "NO_SCHEDULE")`},
+		"no disk":           {func(x *Template) { x.DiskGiB = 0 }, "diskGiB: leaves nothing for pods (found 0)"},
 		"longest label key": {func(x *Template) { x.Labels[strings.Repeat("k", 128-len(labelPrefix))] = "v" }, ""},
 		"longer label key": {func(x *Template) { x.Labels[strings.Repeat("k", 129-len(labelPrefix))] = "v" },
-			"has 129 characters, AWS allows 128; shorten the label's or taint's key by 1"},
+			"more than the 128 characters that AWS allows (found 129); shorten the label's or taint's key by 1"},
 		"longest value": {func(x *Template) { x.Labels["k"] = strings.Repeat("v", 256) }, ""},
 		"longer value": {func(x *Template) { x.Labels["k"] = strings.Repeat("v", 257) },
-			"the value has 257 characters"},
+			"has a value of more than the 256 characters that AWS allows (found 257)"},
 		"as many as fit":     {fill(45), ""},
-		"one more than fits": {fill(46), "make 46 tags"},
+		"one more than fits": {fill(46), "beside the 5 of EKS (found 46)"},
 	} {
 		template := gpuTemplate()
 		c.change(&template)

@@ -1,10 +1,6 @@
 package clusterautoscaler
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/headroom-eks/headroom/components/irsa"
 	"github.com/headroom-eks/headroom/pool"
 )
@@ -15,7 +11,7 @@ const (
 	ServiceAccount    = "cluster-autoscaler"
 	chartName         = "cluster-autoscaler"
 	defaultRepository = "https://kubernetes.github.io/autoscaler"
-	defaultExpander   = "least-waste"
+	DefaultExpander   = "least-waste"
 	defaultSystemPool = "system"
 )
 
@@ -134,12 +130,4 @@ func tolerations(taints []pool.Taint) []any {
 		out = append(out, one)
 	}
 	return out
-}
-
-func expanderProblem(expander string) string {
-	if slices.Contains(expanders, expander) {
-		return ""
-	}
-	return fmt.Sprintf("%q is not an expander that works on its own; use one of %s", expander,
-		strings.Join(expanders, ", "))
 }

@@ -47,31 +47,28 @@ func ReleaseFor(path, kubernetes string, override Release) (Release, problem.Lis
 	m := minor(kubernetes)
 	known, found := releases[m]
 	if !found {
-		problems.Addf(path, "no cluster-autoscaler release is known for Kubernetes %q; use one of %s, or add a tried "+
-			"row to the table of releases",
-			kubernetes, strings.Join(slices.Sorted(maps.Keys(releases)), ", "))
+		problems.Add(path, "is a Kubernetes version for which no cluster-autoscaler release is known", kubernetes,
+			fmt.Sprintf("use one of %s, or add a tried row to the table of releases",
+				strings.Join(slices.Sorted(maps.Keys(releases)), ", ")))
 		return Release{}, problems
 	}
 	if override == (Release{}) {
 		return known, problems
 	}
-	at := path + " release"
+	at := path + ".release"
 	if override.Chart == "" || override.Image == "" {
-		problems.Addf(at, "chart %q and image %q must be given together; an image under another chart's permissions "+
-			"runs and does nothing",
-			override.Chart, override.Image)
+		problems.Add(at, "has one of chart and image, and an image under another chart's permissions runs and does nothing",
+			override.Chart+override.Image, "give both or neither")
 		return Release{}, problems
 	}
 	if !semver.IsValid("v" + override.Chart) {
-		problems.Addf(at, "chart %q is not a version; write it like %q", override.Chart, known.Chart)
+		problems.Add(at+".chart", "is not a version", override.Chart, "write it like "+known.Chart)
 	} else if older(override.Chart, known.Chart) {
-		problems.Addf(at, "chart %q is older than %q, the one whose values and permissions are known; use that one or "+
-			"a newer one",
-			override.Chart, known.Chart)
+		problems.Add(at+".chart", fmt.Sprintf("is older than %s, the one whose values and permissions are known",
+			known.Chart), override.Chart, "use that one or a newer one")
 	}
 	if !strings.HasPrefix(override.Image, "v") || minor(override.Image) != m {
-		problems.Addf(at, "image %q is not of the cluster's minor version; use one like %q", override.Image,
-			fmt.Sprintf("v%s.0", m))
+		problems.Add(at+".image", "is not of the cluster's minor version", override.Image, "use one like v"+m+".0")
 	}
 	return override, problems
 }

@@ -49,8 +49,8 @@ func TestReleaseIsReplacedAsAWholeOrNotAtAll(t *testing.T) {
 		refusal  string // empty: accepted
 	}{
 		"both":                     {Release{Chart: "9.60.0", Image: "v1.36.2"}, ""},
-		"image alone":              {Release{Image: "v1.36.2"}, "must be given together"},
-		"chart alone":              {Release{Chart: "9.60.0"}, "must be given together"},
+		"image alone":              {Release{Image: "v1.36.2"}, "give both or neither"},
+		"chart alone":              {Release{Chart: "9.60.0"}, "give both or neither"},
 		"image of another minor":   {Release{Chart: "9.60.0", Image: "v1.35.2"}, "not of the cluster's minor version"},
 		"image without its v":      {Release{Chart: "9.60.0", Image: "1.36.2"}, "not of the cluster's minor version"},
 		"image latest":             {Release{Chart: "9.60.0", Image: "latest"}, "not of the cluster's minor version"},

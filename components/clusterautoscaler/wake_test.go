@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/pool"
 )
 
@@ -16,15 +17,16 @@ func TestAGroupThatCouldNeverWakeIsRefusedUnlessItsOwnerKnows(t *testing.T) {
 		refusal        string // empty: accepted
 	}{
 		"plugin at zero":                {pool.Plugin, 0, 1, false, ""},
-		"DRA at zero":                   {pool.DRA, 0, 1, false, "minNodeCount 0 lets a DRA pool fall to zero"},
+		"DRA at zero":                   {pool.DRA, 0, 1, false, "minNodeCount: lets a DRA pool fall to zero"},
 		"DRA at zero, accepted":         {pool.DRA, 0, 1, true, ""},
 		"DRA at one":                    {pool.DRA, 1, 1, false, ""},
-		"DRA at one over three zones":   {pool.DRA, 1, 3, false, "set minNodeCount to at least 3"},
+		"DRA at one over three zones":   {pool.DRA, 1, 3, false, "set it to at least 3"},
 		"DRA at three over three zones": {pool.DRA, 3, 3, false, ""},
 		"DRA spread, accepted":          {pool.DRA, 1, 3, true, ""},
 		"plugin over three zones":       {pool.Plugin, 0, 3, false, ""},
 	} {
-		err := ValidateWake("pool", c.mode, c.minimum, c.zones, c.accept).Err()
+		needs, _ := plan.NeedsToWake(pool.ClusterAutoscaler, c.mode, false)
+		err := ValidateWake("pool", needs, c.minimum, c.zones, c.accept).Err()
 		switch {
 		case c.refusal == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
@@ -32,12 +34,5 @@ func TestAGroupThatCouldNeverWakeIsRefusedUnlessItsOwnerKnows(t *testing.T) {
 			!strings.Contains(err.Error(), "acceptNoWakeFromZero: true")):
 			t.Errorf("%s: got %v, want a refusal that says %q and names the key", name, err, c.refusal)
 		}
-	}
-}
-
-// Accepting it does not make it true.
-func TestADRAGroupWakesFromZeroNever(t *testing.T) {
-	if WakesFromZero(pool.DRA) || !WakesFromZero(pool.Plugin) {
-		t.Error("want the device plugin to wake and DRA not to")
 	}
 }

@@ -6,11 +6,13 @@
 package gpu
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"strings"
 
+	"github.com/headroom-eks/headroom/components/chart"
 	"github.com/headroom-eks/headroom/pool"
 	helm "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/helm/v4"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -20,8 +22,8 @@ const devicesType = "headroom:gpu:Devices"
 
 // Args of the agents.
 type Args struct {
-	// Pools are all GPU pools of the cluster. A chart is installed when one of them needs it.
-	Pools Pools
+	// Targets are all GPU pools of the cluster. A chart is installed when one of them needs it.
+	Targets []Target
 	// Versions of the charts. Defaults DefaultDevicePluginVersion and DefaultDRADriverVersion.
 	DevicePluginVersion, DRADriverVersion string
 	// Repository replaces both charts' own, for clusters that reach only a mirror: https://, or oci:// up to the folder
@@ -35,7 +37,7 @@ type Args struct {
 type Devices struct {
 	pulumi.ResourceState
 
-	// DevicePlugin and DRADriver tell which chart is installed.
+	// DevicePlugin and DRADriver are set when their chart is installed.
 	DevicePlugin, DRADriver bool
 }
 
@@ -45,18 +47,17 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, fmt.Errorf("gpu %q: no arguments were given", name)
 	}
 	a := args.withDefaults()
-	problems := a.validate()
-	if err := problems.Err(); err != nil {
-		return nil, fmt.Errorf("gpu %q: %w", name, err)
+	if err := a.validate(fmt.Sprintf("gpu %q", name)).Err(); err != nil {
+		return nil, err
 	}
-	plugin, dra := a.Pools.With(pool.Plugin), a.Pools.With(pool.DRA)
+	plugin, dra := With(pool.Plugin, a.Targets), With(pool.DRA, a.Targets)
 	c := &Devices{DevicePlugin: len(plugin) > 0, DRADriver: len(dra) > 0}
 	outputs := pulumi.Map{"devicePlugin": pulumi.Bool(c.DevicePlugin), "draDriver": pulumi.Bool(c.DRADriver)}
 	if err := ctx.RegisterComponentResourceV2(devicesType, name, outputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 	if c.DevicePlugin {
-		if err := c.chart(ctx, name+"-device-plugin", devicePlugin, a.DevicePluginVersion, DevicePluginValues(plugin),
+		if err := c.install(ctx, name+"-device-plugin", devicePlugin, a.DevicePluginVersion, DevicePluginValues(plugin),
 			a); err != nil {
 			return nil, err
 		}
@@ -64,7 +65,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if c.DRADriver {
 		// The chart has no value for it.
 		only := pulumi.Transforms([]pulumi.ResourceTransform{withoutExtendedResource})
-		if err := c.chart(ctx, name+"-dra-driver", draDriver, a.DRADriverVersion, DRADriverValues(dra), a,
+		if err := c.install(ctx, name+"-dra-driver", draDriver, a.DRADriverVersion, DRADriverValues(dra), a,
 			only); err != nil {
 			return nil, err
 		}
@@ -72,22 +73,13 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	return c, ctx.RegisterResourceOutputs(c, outputs)
 }
 
-func (c *Devices) chart(ctx *pulumi.Context, name string, from source, version string, values map[string]any, a Args,
+func (c *Devices) install(ctx *pulumi.Context, name string, from source, version string, values map[string]any, a Args,
 	opts ...pulumi.ResourceOption) error {
-	chart, repository := from.from(a.Repository)
-	args := &helm.ChartArgs{
-		Chart:     pulumi.String(chart),
-		Name:      pulumi.String(from.chart),
-		Namespace: pulumi.String(Namespace),
-		Version:   pulumi.String(version),
-		Values:    pulumi.ToMap(values),
-		// A pool may have no node for weeks, or get one in the middle of an update: no agent has to be ready (field
-		// fault BR-60).
-		SkipAwait: pulumi.Bool(true),
-	}
-	if repository != "" {
-		args.RepositoryOpts = helm.RepositoryOptsArgs{Repo: pulumi.String(repository)}
-	}
+	args := chart.Args(cmp.Or(a.Repository, from.repository), from.chart, version, Namespace)
+	args.Values = pulumi.ToMap(values)
+	// A pool may have no node for weeks, or get one in the middle of an update: no agent has to be ready (field fault
+	// BR-60).
+	args.SkipAwait = pulumi.Bool(true)
 	_, err := helm.NewChart(ctx, name, args, append(opts, pulumi.Parent(c), pulumi.DependsOn(a.Needs))...)
 	if err != nil {
 		return fmt.Errorf("install %s: %w", from.chart, err)

@@ -15,8 +15,8 @@ import (
 
 const chart = "kubernetes:helm.sh/v4:Chart"
 
-func pools() gpu.Pools {
-	return gpu.Pools{
+func pools() []gpu.Target {
+	return []gpu.Target{
 		{Name: "l4-b", Scaler: pool.Karpenter, DeviceMode: pool.Plugin, Taints: []pool.Taint{pool.GPUTaint}},
 		{Name: "l4-a", Scaler: pool.Fixed, DeviceMode: pool.Plugin, Taints: []pool.Taint{
 			pool.GPUTaint, {
@@ -55,9 +55,9 @@ func TestAgentsTolerateEveryTaintOfEveryPool(t *testing.T) {
 				Effect: rapid.SampledFrom(pool.Effects).Draw(t, "effect"),
 			}
 		})
-		var some gpu.Pools
+		var some []gpu.Target
 		for i := range rapid.IntRange(1, 4).Draw(t, "pools") {
-			some = append(some, gpu.Pool{Name: string(rune('a' + i)),
+			some = append(some, gpu.Target{Name: string(rune('a' + i)),
 				Taints: rapid.SliceOfN(taint, 0, 4).Draw(t, "taints")})
 		}
 		dra := gpu.DRADriverValues(some)["kubeletPlugin"].(map[string]any)
@@ -112,7 +112,7 @@ func poolsOf(t *testing.T, values any) []any {
 
 // No node gets both agents, Auto Mode's none.
 func TestEachAgentRunsOnItsOwnPoolsOnly(t *testing.T) {
-	r, devices, err := run(t, &gpu.Args{Pools: pools()})
+	r, devices, err := run(t, &gpu.Args{Targets: pools()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestEachAgentRunsOnItsOwnPoolsOnly(t *testing.T) {
 }
 
 func TestChartsArePinnedAndNotAwaited(t *testing.T) {
-	r, _, err := run(t, &gpu.Args{Pools: pools()})
+	r, _, err := run(t, &gpu.Args{Targets: pools()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestMirrorReplacesBothRepositories(t *testing.T) {
 		"https://mirror.example": {map[string]any{"repo": "https://mirror.example"}, "nvidia-device-plugin",
 			"dra-driver-nvidia-gpu"},
 	} {
-		r, _, err := run(t, &gpu.Args{Pools: pools(), Repository: mirror})
+		r, _, err := run(t, &gpu.Args{Targets: pools(), Repository: mirror})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestMirrorReplacesBothRepositories(t *testing.T) {
 }
 
 func TestNothingIsInstalledWithoutAPoolThatNeedsIt(t *testing.T) {
-	r, devices, err := run(t, &gpu.Args{Pools: pools()[3:]})
+	r, devices, err := run(t, &gpu.Args{Targets: pools()[3:]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestNothingIsInstalledWithoutAPoolThatNeedsIt(t *testing.T) {
 
 // Pods that ask for nvidia.com/gpu belong on plugin pools: a DRA pool's GPUs are promised to claims.
 func TestDeviceClassServesClaimsOnly(t *testing.T) {
-	r, _, err := run(t, &gpu.Args{Pools: pools()})
+	r, _, err := run(t, &gpu.Args{Targets: pools()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,14 +219,14 @@ func TestDeviceClassServesClaimsOnly(t *testing.T) {
 
 func TestInvalidArgsAreRefused(t *testing.T) {
 	for want, change := range map[string]func(*gpu.Args){
-		"devicePluginVersion": func(a *gpu.Args) { a.DevicePluginVersion = "v0.17.4" },
-		"draDriverVersion":    func(a *gpu.Args) { a.DRADriverVersion = "latest" },
-		"repository":          func(a *gpu.Args) { a.Repository = "mirror" },
-		"device mode":         func(a *gpu.Args) { a.Pools[0].DeviceMode = "" },
-		"name of its own":     func(a *gpu.Args) { a.Pools[0].Name = a.Pools[1].Name },
-		"is unknown":          func(a *gpu.Args) { a.Pools[0].Taints = []pool.Taint{{Key: "x", Effect: "never"}} },
+		"devicePluginVersion":    func(a *gpu.Args) { a.DevicePluginVersion = "v0.17.4" },
+		"draDriverVersion":       func(a *gpu.Args) { a.DRADriverVersion = "latest" },
+		"repository":             func(a *gpu.Args) { a.Repository = "mirror" },
+		"deviceMode: is unknown": func(a *gpu.Args) { a.Targets[0].DeviceMode = "" },
+		"name of its own":        func(a *gpu.Args) { a.Targets[0].Name = a.Targets[1].Name },
+		"is unknown":             func(a *gpu.Args) { a.Targets[0].Taints = []pool.Taint{{Key: "x", Effect: "never"}} },
 	} {
-		a := &gpu.Args{Pools: pools()}
+		a := &gpu.Args{Targets: pools()}
 		change(a)
 		r, _, err := run(t, a)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -6,9 +6,11 @@
 package karpenter
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
+	"github.com/headroom-eks/headroom/components/chart"
 	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/iampolicy"
 	"github.com/headroom-eks/headroom/components/irsa"
@@ -78,27 +80,19 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	}
 	c.RoleArn = role.Arn
 
-	repository := args.Repository
-	if repository == "" {
-		repository = DefaultRepository
-	}
+	source := cmp.Or(args.Repository, DefaultRepository)
 	// The definitions first, from a chart of their own: the main chart installs them once and never upgrades them
 	// (field fault BR-49).
-	crds, err := helm.NewChart(ctx, name+"-crd", &helm.ChartArgs{
-		Chart: pulumi.String(ChartReference(repository, crdChart)), Version: pulumi.String(args.Version),
-		Name: pulumi.String(crdChart), Namespace: pulumi.String(Namespace),
-	}, pulumi.Parent(c))
+	crds, err := helm.NewChart(ctx, name+"-crd", chart.Args(source, crdChart, args.Version, Namespace), pulumi.Parent(c))
 	if err != nil {
 		return nil, fmt.Errorf("install chart %s: %w", crdChart, err)
 	}
 	// The controller must find its queue and permissions when it starts, and still have them while it takes its nodes
 	// away (field faults BR-34, BR-86).
 	needs := slices.Concat([]pulumi.Resource{crds}, role.Ready, args.Cluster.Ready, args.Needs)
-	main, err := helm.NewChart(ctx, name+"-chart", &helm.ChartArgs{
-		Chart: pulumi.String(ChartReference(repository, mainChart)), Version: pulumi.String(args.Version),
-		Name: pulumi.String(mainChart), Namespace: pulumi.String(Namespace),
-		SkipCrds: pulumi.Bool(true), Values: values(args, role),
-	}, pulumi.Parent(c), pulumi.DependsOn(needs))
+	controller := chart.Args(source, mainChart, args.Version, Namespace)
+	controller.SkipCrds, controller.Values = pulumi.Bool(true), values(args, role)
+	main, err := helm.NewChart(ctx, name+"-chart", controller, pulumi.Parent(c), pulumi.DependsOn(needs))
 	if err != nil {
 		return nil, fmt.Errorf("install chart %s: %w", mainChart, err)
 	}
@@ -168,14 +162,14 @@ func policies(args *Args) map[string]pulumi.StringInput {
 func validate(name string, args *Args) (problems problem.List) {
 	at := fmt.Sprintf("karpenter %q", name)
 	if args == nil {
-		problems.Addf(at, "no arguments were given")
+		problems.Add(at, "no arguments were given", nil, "")
 		return problems
 	}
 	problems.Join(ValidateVersion(at+".version", args.Version, args.Cluster.KubernetesVersion))
 	s := args.Settings
 	if known, found := releases[minor(args.Version)]; found && s.EnableDRA && !known.enableDRA {
-		problems.Addf(at+".settings.enableDRA", "Karpenter %s has no such switch; raise version to 1.15 or later, or "+
-			"turn it off", args.Version)
+		problems.Add(at+".settings.enableDRA", "is a switch that this version of Karpenter does not have", args.Version,
+			"raise version to 1.15 or later, or turn it off")
 	}
 	for _, text := range []struct{ field, value string }{
 		{"settings.systemPool", s.SystemPool},
@@ -184,22 +178,23 @@ func validate(name string, args *Args) (problems problem.List) {
 		{"accountID", args.Cluster.AccountID},
 	} {
 		if text.value == "" {
-			problems.Addf(at+"."+text.field, "it is empty; give it")
+			problems.Add(at+"."+text.field, "is empty", nil, "give it")
 		}
 	}
 	if s.SystemNodes < 1 {
-		problems.Addf(at+".settings.systemNodes", "%d nodes carry no controller; give the system pool a node",
-			s.SystemNodes)
+		problems.Add(at+".settings.systemNodes", "carry no controller", s.SystemNodes, "give the system pool a node")
 	}
 	for _, input := range []pulumi.StringInput{args.Cluster.Name, args.Cluster.Endpoint,
 		args.Cluster.OIDCProviderArn, args.Cluster.Issuer, args.NodeRoleArn} {
 		if input == nil {
-			problems.Addf(at, "cluster name, endpoint, OIDC provider, issuer and the nodes' role are all needed")
+			problems.Add(at, "cluster name, endpoint, OIDC provider, issuer and the nodes' role are all needed", nil,
+				"pass each")
 			break
 		}
 	}
 	if q := args.Queue; q != nil && (q.Name == nil || q.Arn == nil) {
-		problems.Addf(at+".queue", "name and ARN are both needed; take them from the queue, or leave the queue out")
+		problems.Add(at+".queue", "name and ARN are both needed", nil,
+			"take them from the queue, or leave the queue out")
 	}
 	return problems
 }

@@ -104,14 +104,14 @@ func NewNodeRole(ctx *pulumi.Context, name string, args *NodeRoleArgs, opts ...p
 func validateNodeRole(name string, args *NodeRoleArgs) (problems problem.List) {
 	at := fmt.Sprintf("karpenter node role %q", name)
 	if args == nil {
-		problems.Addf(at, "no arguments were given")
+		problems.Add(at, "no arguments were given", nil, "")
 		return problems
 	}
 	if _, found := ec2Principals[args.Cluster.Partition]; !found {
-		problems.Addf(at+".partition", "%q is not a partition whose EC2 is known here", args.Cluster.Partition)
+		problems.Add(at+".partition", "is not a partition whose EC2 is known here", args.Cluster.Partition, "")
 	}
 	if args.Cluster.Name == nil {
-		problems.Addf(at+".clusterName", "it is missing; give it")
+		problems.Add(at+".clusterName", "is missing", nil, "give it")
 	}
 	return problems
 }

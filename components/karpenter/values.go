@@ -2,7 +2,6 @@ package karpenter
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/headroom-eks/headroom/components/irsa"
 	"github.com/headroom-eks/headroom/pool"
@@ -24,12 +23,6 @@ const (
 var CRDs = []string{
 	"capacitybuffers.autoscaling.x-k8s.io", "ec2nodeclasses.karpenter.k8s.aws",
 	"nodeclaims.karpenter.sh", "nodeoverlays.karpenter.sh", "nodepools.karpenter.sh",
-}
-
-// ChartReference is the address of a chart in a repository: the last part of the path occurs once, and nothing else
-// names the chart (field fault BR-51). The repository is an OCI address, or a folder with the unpacked charts.
-func ChartReference(repository, chart string) string {
-	return strings.TrimSuffix(repository, "/") + "/" + chart
 }
 
 // Settings of the controller that are known when the program runs.

@@ -1,19 +1,24 @@
 package karpenter
 
 import (
+	"fmt"
 	"maps"
-	"regexp"
 	"slices"
+	"strings"
 
+	"github.com/headroom-eks/headroom/components/chart"
 	"github.com/headroom-eks/headroom/problem"
 	"golang.org/x/mod/semver"
 )
+
+// DefaultVersion of both charts, the one that the values were rendered with (tests/karpenter).
+const DefaultVersion = "1.15.0"
 
 // release is what this package must know of a minor version of Karpenter's AWS provider.
 type release struct {
 	// deletion are the actions of the statement AllowScopedDeletion.
 	deletion []string
-	// enableDRA tells whether the chart has settings.enableDRA.
+	// enableDRA says whether the chart has settings.enableDRA.
 	enableDRA bool
 }
 
@@ -34,8 +39,6 @@ var leastFor = map[string]string{
 	"1.31": "1.0.5", "1.32": "1.2", "1.33": "1.5", "1.34": "1.6", "1.35": "1.9", "1.36": "1.13", "1.37": "1.15",
 }
 
-var exactVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
-
 // minor version of an exact one: "1.15" of "1.15.0".
 func minor(version string) string {
 	if m := semver.MajorMinor("v" + version); m != "" {
@@ -47,21 +50,20 @@ func minor(version string) string {
 // ValidateVersion refuses a chart version that is not known here, or that does not support the Kubernetes version
 // ("1.36").
 func ValidateVersion(path, version, kubernetes string) (problems problem.List) {
-	if !exactVersion.MatchString(version) {
-		problems.Addf(path, "%q is not an exact version; use a form such as 1.15.0, without v", version)
+	if problems.Join(chart.ValidateVersion(path, version, DefaultVersion)); problems.Err() != nil {
 		return problems
 	}
 	if _, found := releases[minor(version)]; !found {
-		problems.Addf(path, "the permissions that Karpenter %s needs are not known here; use one of %v", version,
-			slices.Sorted(maps.Keys(releases)))
+		problems.Add(path, "needs permissions that are not known here", version, "use one of "+
+			strings.Join(slices.Sorted(maps.Keys(releases)), ", "))
 	}
 	least, found := leastFor[kubernetes]
 	switch {
 	case !found:
-		problems.Addf(path, "no Karpenter is known to support Kubernetes %q; use one of %v", kubernetes,
-			slices.Sorted(maps.Keys(leastFor)))
+		problems.Add(path, fmt.Sprintf("no Karpenter is known to support Kubernetes %q", kubernetes), nil,
+			"use one of "+strings.Join(slices.Sorted(maps.Keys(leastFor)), ", "))
 	case semver.Compare("v"+version, "v"+least) < 0:
-		problems.Addf(path, "Karpenter %s does not support Kubernetes %s; use %s or later", version, kubernetes, least)
+		problems.Add(path, "does not support Kubernetes "+kubernetes, version, "use "+least+" or later")
 	}
 	return problems
 }

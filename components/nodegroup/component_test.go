@@ -299,41 +299,53 @@ func TestTagsReachEverythingThatCarriesThem(t *testing.T) {
 
 func TestInvalidGroupIsRefused(t *testing.T) {
 	for want, change := range map[string]func(*nodegroup.Args){
-		"desired size 1 is below minimum 2": func(a *nodegroup.Args) {
+		".nodeCount: is below minNodeCount 2 (found 1)": func(a *nodegroup.Args) {
 			a.Scaling = nodegroup.Scaling{
 				Min:     2,
 				Desired: 1,
 				Max:     10,
 			}
 		}, // field fault BR-16
-		"desired size 5 exceeds maximum 3": func(a *nodegroup.Args) {
+		".nodeCount: exceeds maxNodeCount 3 (found 5)": func(a *nodegroup.Args) {
 			a.Scaling = nodegroup.Scaling{Desired: 5,
 				Max: 3}
 		},
-		"maximum 0 is below 1": func(a *nodegroup.Args) { a.Scaling = nodegroup.Scaling{} },
-		"minimum -1 is negative": func(a *nodegroup.Args) {
+		".maxNodeCount: is below 1, which EKS refuses (found 0)": func(
+			a *nodegroup.Args) {
+			a.Scaling = nodegroup.Scaling{}
+		},
+		".minNodeCount: is below 0 (found -1)": func(a *nodegroup.Args) {
 			a.Scaling = nodegroup.Scaling{
 				Min:     -1,
 				Desired: 1,
 				Max:     1,
 			}
 		},
-		"subnets: there is none":     func(a *nodegroup.Args) { a.Subnets = nil }, // field fault BR-68
-		"its subnets lie in":         func(a *nodegroup.Args) { a.Zone = "us-west-2a" },
-		"releaseVersion: \"latest\"": func(a *nodegroup.Args) { a.ReleaseVersion = "latest" },
-		"is for Kubernetes 1.35":     func(a *nodegroup.Args) { a.ReleaseVersion = "1.35.3-20260911" },
+		"subnets: there is none": func(a *nodegroup.Args) { a.Subnets = nil }, // field fault BR-68
+		"its subnets lie in":     func(a *nodegroup.Args) { a.Zone = "us-west-2a" },
+		`releaseVersion: is not an AL2023 release for Kubernetes 1.36 (found "latest")`: func(
+			a *nodegroup.Args) {
+			a.ReleaseVersion = "latest"
+		},
+		`is not an AL2023 release for Kubernetes 1.36 (found "1.35.3-20260911")`: func(
+			a *nodegroup.Args) {
+			a.ReleaseVersion = "1.35.3-20260911"
+		},
 		// field fault BR-64
 		"domain \"kubernetes.io\" is reserved": func(
 			a *nodegroup.Args) {
 			a.Labels = map[string]string{"node-role.kubernetes.io/worker": "true"}
 		},
-		"effect \"NO_SCHEDULE\" is unknown": func(a *nodegroup.Args) { a.Taints[0].Effect = "NO_SCHEDULE" },
-		"do not go together":                func(a *nodegroup.Args) { a.ReservationID = "cr-1" },
-		"architecture \"\" has no":          func(a *nodegroup.Args) { a.Shape.Architecture = "" },
-		"instanceTypes: name at least one":  func(a *nodegroup.Args) { a.InstanceTypes = nil },
-		"diskGiB: 8 is too small":           func(a *nodegroup.Args) { a.DiskGiB = 8 },
-		"a node role are both needed":       func(a *nodegroup.Args) { a.Role = nil },
-		"both needed":                       func(a *nodegroup.Args) { a.Role = &nodegroup.Role{} },
+		`effect: is unknown (found "NO_SCHEDULE")`: func(a *nodegroup.Args) { a.Taints[0].Effect = "NO_SCHEDULE" },
+		"do not go together":                       func(a *nodegroup.Args) { a.ReservationID = "cr-1" },
+		"architecture \"\" has no":                 func(a *nodegroup.Args) { a.Shape.Architecture = "" },
+		"instanceTypes: name at least one":         func(a *nodegroup.Args) { a.InstanceTypes = nil },
+		"diskGiB: is out of range: images alone need most of 20 (found 8)": func(
+			a *nodegroup.Args) {
+			a.DiskGiB = 8
+		},
+		"a node role are both needed": func(a *nodegroup.Args) { a.Role = nil },
+		"both needed":                 func(a *nodegroup.Args) { a.Role = &nodegroup.Role{} },
 	} {
 		r, _, err := run(t, answers("asg"), change)
 		if err == nil || !strings.Contains(err.Error(), want) {

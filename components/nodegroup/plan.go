@@ -12,6 +12,7 @@ import (
 	"github.com/headroom-eks/headroom/components/iampolicy"
 	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/pool/label"
+	"github.com/headroom-eks/headroom/pool/volume"
 	"github.com/headroom-eks/headroom/problem"
 )
 
@@ -42,11 +43,6 @@ func AMIType(shape pool.Shape) string {
 // rootDevice of AL2023 images. A mapping for another device would add a disk and leave the root as small as it is
 // (field fault BR-67).
 const rootDevice = "/dev/xvda"
-
-const (
-	defaultDiskGiB    = 50
-	defaultGPUDiskGiB = 200 // inference images and models
-)
 
 // maxName is EKS's limit of a node group's name.
 // https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html
@@ -125,19 +121,16 @@ func nodeTrust(partition string) (string, error) {
 	}).JSON(iampolicy.TrustLimit)
 }
 
-var (
-	poolName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
-	release  = regexp.MustCompile(`^(1\.\d+)\.\d+-\d{8}$`)
-)
+var poolName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 
 func (a Args) withDefaults() Args {
 	if a.CapacityType == "" {
 		a.CapacityType = pool.OnDemand
 	}
 	if a.DiskGiB == 0 {
-		a.DiskGiB = defaultDiskGiB
+		a.DiskGiB = DefaultDiskGiB
 		if a.Shape.GPUs > 0 {
-			a.DiskGiB = defaultGPUDiskGiB
+			a.DiskGiB = DefaultGPUDiskGiB
 		}
 	}
 	return a
@@ -163,12 +156,7 @@ func (a Args) validate() (problems problem.List) {
 	if a.Shape.Architecture != "x86_64" && a.Shape.Architecture != "arm64" {
 		problems.Addf("shape", "architecture %q has no AL2023 image", a.Shape.Architecture)
 	}
-	if m := release.FindStringSubmatch(a.ReleaseVersion); m == nil {
-		problems.Addf("releaseVersion", "%q is not an AL2023 release; pin one like 1.36.3-20260911", a.ReleaseVersion)
-	} else if m[1] != a.Cluster.KubernetesVersion {
-		problems.Addf("releaseVersion", "%s is for Kubernetes %s, the group for %s; pin a release of it",
-			a.ReleaseVersion, m[1], a.Cluster.KubernetesVersion)
-	}
+	problems.Join(ValidateRelease("releaseVersion", a.ReleaseVersion, a.Cluster.KubernetesVersion))
 	if !slices.Contains(pool.CapacityTypes, a.CapacityType) {
 		problems.Addf("capacityType", "%q is unknown; use on-demand, spot or reserved", a.CapacityType)
 	}
@@ -177,29 +165,9 @@ func (a Args) validate() (problems problem.List) {
 			"neither",
 			a.ReservationID, a.CapacityType)
 	}
-	if a.DiskGiB < 20 {
-		problems.Addf("diskGiB", "%d is too small for the image itself; use 20 or more", a.DiskGiB)
-	}
-	problems.Join(a.Scaling.validate(a.Pool))
-	problems.Join(label.Validate("labels", pool.Fixed, a.Labels))
+	problems.Join(volume.Validate("diskGiB", a.DiskGiB, volume.MinGiB))
+	problems.Join(a.Scaling.Validate(fmt.Sprintf("pool %q", a.Pool)))
+	problems.Join(label.ValidateGroup("labels", a.Labels))
 	problems.Join(label.ValidateTaints("taints", a.Taints))
-	return problems
-}
-
-// validate refuses sizes that EKS refuses minutes later, naming no number (field fault BR-16).
-func (s Scaling) validate(poolName string) (problems problem.List) {
-	at := fmt.Sprintf("pool %q", poolName)
-	if s.Min < 0 {
-		problems.Addf(at, "minimum %d is negative", s.Min)
-	}
-	if s.Desired < s.Min {
-		problems.Addf(at, "desired size %d is below minimum %d", s.Desired, s.Min)
-	}
-	if s.Desired > s.Max {
-		problems.Addf(at, "desired size %d exceeds maximum %d", s.Desired, s.Max)
-	}
-	if s.Max < 1 {
-		problems.Addf(at, "maximum %d is below 1, which EKS refuses", s.Max)
-	}
 	return problems
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/headroom-eks/headroom/components/handle"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/problem"
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/apiextensions"
@@ -16,9 +17,12 @@ const nodePoolType = "headroom:nodepool:NodePool"
 
 // Args of a pool.
 type Args struct {
-	Spec  Spec
-	Class Class
-	// Cluster that the nodes join. Its name marks what the pool's instances are made of; they get its security group.
+	Spec Spec
+	// Class of its nodes, planned: an EC2NodeClass by PlanNodeClass, or Auto Mode's by package automode.
+	Class NodeClass
+	// Cluster that the nodes join. Its name marks what the pool's instances are made of; they get its security group
+	// and no other: with others, the role of an Auto Mode cluster needs a further permission before load balancers
+	// reach pods (https://docs.aws.amazon.com/eks/latest/userguide/auto-networking.html).
 	Cluster handle.Cluster
 	// SubnetIDs of the instances.
 	SubnetIDs pulumi.StringArrayInput
@@ -45,27 +49,27 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err := validateArgs(name, args).Err(); err != nil {
 		return nil, err
 	}
+	if former := args.Class.Kind.FormerType; former != "" {
+		opts = append(opts, pulumi.Aliases([]pulumi.Alias{{Type: pulumi.String(former)}})) // children inherit it
+	}
 	c := &NodePool{}
 	inputs := pulumi.Map{"name": pulumi.String(args.Spec.Name), "clusterName": args.Cluster.Name}
 	if err := ctx.RegisterComponentResourceV2(nodePoolType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 
-	class, err := PlanNodeClass(args.Spec.Name, args.Class, Wiring{})
-	if err != nil {
-		return nil, fmt.Errorf("plan node class of %s: %w", name, err)
-	}
+	class := args.Class.unwired(args.Spec.Name)
 	wire(class.Spec, args)
 	// The controller finishes the deletion of a node class and of the nodes of a pool, so it must outlive both (field
 	// fault BR-86); its charts bring the definitions of both kinds (field fault BR-55).
 	needs := slices.Concat(args.Cluster.Ready, args.Needs)
-	classResource, err := Apply(ctx, name+"-class", class, nil,
+	classResource, err := apply(ctx, name+"-class", class, nil,
 		pulumi.Parent(c), pulumi.DependsOn(needs), pulumi.RetainOnDelete(args.KeepOnDelete))
 	if err != nil {
 		return nil, fmt.Errorf("create node class of %s: %w", name, err)
 	}
 
-	nodePool, err := PlanNodePool(args.Spec, EC2NodeClass)
+	nodePool, err := PlanNodePool(args.Spec, args.Class.Kind)
 	if err != nil {
 		return nil, fmt.Errorf("plan %s: %w", name, err)
 	}
@@ -73,10 +77,10 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		// The deletion ends when the last node is gone, and not when the NodePool is.
 		"pulumi.com/deletionPropagationPolicy": pulumi.String("foreground"),
 	}
-	made, err := Apply(ctx, name+"-pool", nodePool, annotations, pulumi.Parent(c),
+	made, err := apply(ctx, name+"-pool", nodePool, annotations, pulumi.Parent(c),
 		// its nodes need the class until the last is gone
 		pulumi.DependsOn(append([]pulumi.Resource{classResource}, needs...)),
-		pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: deleteTimeout(args.Spec).String()}),
+		pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: deleteTimeout(args.Spec, args.Class.Kind).String()}),
 		pulumi.RetainOnDelete(args.KeepOnDelete))
 	if err != nil {
 		return nil, fmt.Errorf("create NodePool of %s: %w", name, err)
@@ -102,28 +106,23 @@ func Manifests(name string, args *Args) (pulumi.StringMapOutput, error) {
 			}
 			wiring.Role, _ = v[3].(string)
 			wiring.InstanceProfile, _ = v[4].(string)
-			classManifest, err := PlanNodeClass(spec.Name, class, wiring)
+			nodePool, err := PlanNodePool(spec, class.Kind)
 			if err != nil {
 				return nil, err
 			}
-			nodePool, err := PlanNodePool(spec, EC2NodeClass)
-			if err != nil {
-				return nil, err
-			}
-			return Files(spec.Name, classManifest, nodePool)
+			return files(spec.Name, class.Manifest(spec.Name, wiring), nodePool)
 		}).(pulumi.StringMapOutput), nil
 }
 
 // wire puts the values of other resources into a planned node class. Field by field, so that policies see the rest in a
 // first preview, when these are unknown.
 func wire(spec map[string]any, args *Args) {
-	terms := func(ids []string) []any { return idTerms(ids) }
-	spec["subnetSelectorTerms"] = args.SubnetIDs.ToStringArrayOutput().ApplyT(terms)
+	spec["subnetSelectorTerms"] = args.SubnetIDs.ToStringArrayOutput().ApplyT(IDTerms)
 	spec["securityGroupSelectorTerms"] = pulumi.StringArray{args.Cluster.SecurityGroupID}.ToStringArrayOutput().ApplyT(
-		terms)
+		IDTerms)
 	poolName, own := args.Spec.Name, args.Class.Tags
 	spec["tags"] = args.Cluster.Name.ToStringOutput().ApplyT(func(cluster string) map[string]string {
-		return tags(cluster, poolName, own)
+		return instanceTags(cluster, poolName, own)
 	})
 	if args.RoleName != nil {
 		spec["role"] = args.RoleName
@@ -132,8 +131,8 @@ func wire(spec map[string]any, args *Args) {
 	}
 }
 
-// Apply makes the Kubernetes object of a manifest; Auto Mode's pools use it too.
-func Apply(ctx *pulumi.Context, name string, m Manifest, annotations pulumi.StringMap,
+// apply makes the Kubernetes object of a manifest.
+func apply(ctx *pulumi.Context, name string, m Manifest, annotations pulumi.StringMap,
 	opts ...pulumi.ResourceOption) (*apiextensions.CustomResource, error) {
 	metadata := metav1.ObjectMetaArgs{}
 	if text, ok := m.Metadata["name"].(string); ok {
@@ -158,16 +157,23 @@ func orEmpty(s pulumi.StringInput) pulumi.StringInput {
 func validateArgs(name string, args *Args) (problems problem.List) {
 	at := fmt.Sprintf("nodepool %q", name)
 	if args == nil {
-		problems.Addf(at, "no arguments were given")
+		problems.Add(at, "no arguments were given", nil, "")
 		return problems
 	}
-	problems.Join(Validate(at, args.Spec))
-	problems.Join(ValidateClass(at+".class", args.Class))
+	problems.Join(Validate(at, args.Spec, args.Class.Kind))
+	if args.Class.Kind.Kind == "" {
+		problems.Add(at, "has no node class", nil, "plan one and pass it")
+	}
+	if _, reserves := args.Class.Spec["capacityReservationSelectorTerms"]; !reserves &&
+		slices.Contains(args.Spec.CapacityTypes, pool.Reserved) {
+		problems.Add(at+".capacityTypes", "finds no capacity without reservations", string(pool.Reserved),
+			"name them in the class")
+	}
 	if args.Cluster.Name == nil || args.SubnetIDs == nil || args.Cluster.SecurityGroupID == nil {
-		problems.Addf(at, "cluster name, subnets and security group are all needed")
+		problems.Add(at, "cluster name, subnets and security group are all needed", nil, "pass each")
 	}
 	if (args.RoleName == nil) == (args.InstanceProfile == nil) {
-		problems.Addf(at, "exactly one of the nodes' role and an instance profile is needed; give one")
+		problems.Add(at, "exactly one of the nodes' role and an instance profile is needed", nil, "give one")
 	}
 	return problems
 }

@@ -20,6 +20,18 @@ const (
 	chartURN  = "chart"
 )
 
+func class() nodepool.NodeClass {
+	planned, problems := nodepool.PlanNodeClass("class", nodepool.Class{
+		AMIAlias:      "al2023@v20260911",
+		RootVolumeGiB: 100,
+		Tags:          map[string]string{"team": "ml"},
+	})
+	if err := problems.Err(); err != nil {
+		panic(err) // the class above is fine
+	}
+	return planned
+}
+
 func args() *nodepool.Args {
 	return &nodepool.Args{
 		Spec: nodepool.Spec{
@@ -34,11 +46,7 @@ func args() *nodepool.Args {
 			CapacityTypes: []pool.CapacityType{pool.Spot},
 			Taints:        []pool.Taint{pool.GPUTaint},
 		},
-		Class: nodepool.Class{
-			AMIAlias:      "al2023@v20260911",
-			RootVolumeGiB: 100,
-			Tags:          map[string]string{"team": "ml"},
-		},
+		Class:     class(),
 		Cluster:   handle.Cluster{Name: pulumi.String("dev-1"), SecurityGroupID: pulumi.String("sg-1")},
 		RoleName:  pulumi.String("node-role"),
 		SubnetIDs: pulumi.ToStringArray([]string{"subnet-1", "subnet-2"}),
@@ -158,26 +166,32 @@ func TestManifestsEqualWhatWouldBeApplied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	got := <-files
+	for name, want := range map[string][]string{
+		"gpu-l4-1-nodeclass.yaml": {"kind: EC2NodeClass", "- id: subnet-2", "- id: sg-1", "role: node-role",
+			"headroom/cluster: dev-1", "alias: al2023@v20260911"},
+		"gpu-l4-2-nodepool.yaml": {"kind: NodePool", `nvidia.com/gpu: "4"`, "- g6.xlarge"},
+	} {
+		for _, line := range want {
+			if !strings.Contains(got[name], line) {
+				t.Errorf("%s lacks %q:\n%s", name, line, got[name])
+			}
+		}
+	}
+	if len(got) != 2 {
+		t.Errorf("%d files", len(got))
+	}
+}
+
+func TestReservedCapacityNeedsAReservation(t *testing.T) {
 	a := args()
-	class, err := nodepool.PlanNodeClass("gpu-l4", a.Class, nodepool.Wiring{
-		Cluster:          "dev-1",
-		SubnetIDs:        []string{"subnet-1", "subnet-2"},
-		SecurityGroupIDs: []string{"sg-1"},
-		Role:             "node-role",
+	a.Spec.CapacityTypes = []pool.CapacityType{pool.Reserved}
+	_, err := recorder.Run(nil, func(ctx *pulumi.Context) error {
+		_, err := nodepool.New(ctx, "gpu-l4", a)
+		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	nodePool, err := nodepool.PlanNodePool(a.Spec, nodepool.EC2NodeClass)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := nodepool.Files("gpu-l4", class, nodePool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, <-files); diff != "" {
-		t.Error(diff)
+	if err == nil || !strings.Contains(err.Error(), "capacityTypes: finds no capacity without reservations") {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -188,7 +202,7 @@ func TestInvalidArgsMakeNothing(t *testing.T) {
 		"both identities": func(a *nodepool.Args) *nodepool.Args { a.InstanceProfile = pulumi.String("p"); return a },
 		"no subnets":      func(a *nodepool.Args) *nodepool.Args { a.SubnetIDs = nil; return a },
 		"a bad pool":      func(a *nodepool.Args) *nodepool.Args { a.Spec.Name = ""; return a },
-		"a bad class":     func(a *nodepool.Args) *nodepool.Args { a.Class.AMIAlias = ""; return a },
+		"no class":        func(a *nodepool.Args) *nodepool.Args { a.Class = nodepool.NodeClass{}; return a },
 	} {
 		r, err := recorder.Run(nil, func(ctx *pulumi.Context) error {
 			_, err := nodepool.New(ctx, "gpu-l4", change(args()))

@@ -25,9 +25,9 @@ func (m Manifest) YAML() (string, error) {
 	return string(out), nil
 }
 
-// Files gives the manifests of a pool as files for GitOps: file name to YAML. The node class sorts before the NodePool,
+// files gives the manifests of a pool as files for GitOps: file name to YAML. The node class sorts before the NodePool,
 // which needs it.
-func Files(pool string, class, nodePool Manifest) (map[string]string, error) {
+func files(pool string, class, nodePool Manifest) (map[string]string, error) {
 	files := map[string]string{}
 	for suffix, manifest := range map[string]Manifest{"1-nodeclass": class, "2-nodepool": nodePool} {
 		text, err := manifest.YAML()

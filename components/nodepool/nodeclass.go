@@ -1,11 +1,8 @@
 package nodepool
 
 import (
-	"fmt"
 	"maps"
-	"regexp"
-	"slices"
-	"strings"
+	"reflect"
 
 	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/problem"
@@ -56,32 +53,78 @@ type Kubelet struct {
 	CPUCFSQuota *bool `json:"cpuCFSQuota,omitempty"`
 }
 
+// IsZero reports whether no setting is given.
+func (k Kubelet) IsZero() bool { return reflect.ValueOf(k).IsZero() }
+
+// NodeClass is a planned node class of either kind. What it takes from other resources is put in when it is made.
+type NodeClass struct {
+	Kind ClassKind
+	// Spec without role, subnets, security groups and tags.
+	Spec map[string]any
+	// Tags of instances, volumes and launch templates, beside the two that mark the pool.
+	Tags map[string]string
+}
+
 // Wiring is what a node class takes from other resources.
 type Wiring struct {
 	// Cluster is the name of the cluster.
 	Cluster string
 	// SubnetIDs and SecurityGroupIDs by id and not by tag, which others could share (field fault BR-74).
 	SubnetIDs, SecurityGroupIDs []string
-	// Role is the name of the nodes' role; Karpenter makes an instance profile of it. Empty when InstanceProfile is
-	// given.
+	// Role is the name of the nodes' role; an instance profile is made of it. Empty when InstanceProfile is given.
 	Role string
 	// InstanceProfile is the name of one made beforehand, for networks without a path to IAM (field fault BR-48).
 	InstanceProfile string
 }
 
+// Manifest of the class, under the pool's name.
+func (n NodeClass) Manifest(poolName string, w Wiring) Manifest {
+	m := n.unwired(poolName)
+	m.Spec["subnetSelectorTerms"], m.Spec["securityGroupSelectorTerms"] = IDTerms(w.SubnetIDs),
+		IDTerms(w.SecurityGroupIDs)
+	m.Spec["tags"] = instanceTags(w.Cluster, poolName, n.Tags)
+	if w.InstanceProfile != "" {
+		m.Spec["instanceProfile"] = w.InstanceProfile
+	} else {
+		m.Spec["role"] = w.Role
+	}
+	return m
+}
+
+func (n NodeClass) unwired(poolName string) Manifest {
+	return Manifest{
+		APIVersion: n.Kind.Group + "/" + n.Kind.Version,
+		Kind:       n.Kind.Kind,
+		Metadata:   map[string]any{"name": poolName},
+		Spec:       maps.Clone(n.Spec),
+	}
+}
+
+// IDTerms selects by id; the terms are ORed.
+func IDTerms(ids []string) []any {
+	terms := []any{}
+	for _, id := range ids {
+		terms = append(terms, map[string]any{"id": id})
+	}
+	return terms
+}
+
+// instanceTags of everything the pool's instances are made of. The two that mark the pool are counted by, so they win.
+func instanceTags(cluster, poolName string, own map[string]string) map[string]string {
+	out := map[string]string{}
+	maps.Copy(out, own)
+	maps.Copy(out, pool.InstanceTags(cluster, poolName))
+	return out
+}
+
 // nodeClassSpec mirrors the part of karpenter.k8s.aws/v1 that this package writes.
 type nodeClassSpec struct {
-	AMISelectorTerms           []map[string]string `json:"amiSelectorTerms"`
-	SubnetSelectorTerms        []any               `json:"subnetSelectorTerms"`
-	SecurityGroupSelectorTerms []any               `json:"securityGroupSelectorTerms"`
-	CapacityReservationTerms   []any               `json:"capacityReservationSelectorTerms,omitempty"`
-	Role                       string              `json:"role,omitempty"`
-	InstanceProfile            string              `json:"instanceProfile,omitempty"`
-	MetadataOptions            metadataOptions     `json:"metadataOptions"`
-	BlockDeviceMappings        []blockDevice       `json:"blockDeviceMappings"`
-	InstanceStorePolicy        string              `json:"instanceStorePolicy,omitempty"`
-	Kubelet                    Kubelet             `json:"kubelet,omitzero"`
-	Tags                       map[string]string   `json:"tags"`
+	AMISelectorTerms         []map[string]string `json:"amiSelectorTerms"`
+	CapacityReservationTerms []any               `json:"capacityReservationSelectorTerms,omitempty"`
+	MetadataOptions          metadataOptions     `json:"metadataOptions"`
+	BlockDeviceMappings      []blockDevice       `json:"blockDeviceMappings"`
+	InstanceStorePolicy      string              `json:"instanceStorePolicy,omitempty"`
+	Kubelet                  Kubelet             `json:"kubelet,omitzero"`
 }
 
 type metadataOptions struct {
@@ -105,16 +148,15 @@ type ebs struct {
 	KMSKeyID            string `json:"kmsKeyID,omitempty"`
 }
 
-// PlanNodeClass gives the EC2NodeClass of a pool. Errors only when the manifest cannot be written, which no valid Class
-// is known to cause.
-func PlanNodeClass(poolName string, class Class, wiring Wiring) (Manifest, error) {
+// PlanNodeClass gives the EC2NodeClass of a class, or all that is wrong with it. Path names the pool.
+func PlanNodeClass(path string, class Class) (NodeClass, problem.List) {
+	problems := ValidateClass(path, class)
+	if problems.Err() != nil {
+		return NodeClass{}, problems
+	}
 	planned := nodeClassSpec{
-		AMISelectorTerms:           []map[string]string{{"alias": class.AMIAlias}},
-		SubnetSelectorTerms:        idTerms(wiring.SubnetIDs),
-		SecurityGroupSelectorTerms: idTerms(wiring.SecurityGroupIDs),
-		CapacityReservationTerms:   idTerms(class.CapacityReservationIDs),
-		Role:                       wiring.Role,
-		InstanceProfile:            wiring.InstanceProfile,
+		AMISelectorTerms:         []map[string]string{{"alias": class.AMIAlias}},
+		CapacityReservationTerms: IDTerms(class.CapacityReservationIDs),
 		// Hop limit 1 keeps pods from the credentials of the node.
 		MetadataOptions: metadataOptions{
 			HTTPEndpoint:            "enabled",
@@ -133,144 +175,13 @@ func PlanNodeClass(poolName string, class Class, wiring Wiring) (Manifest, error
 			},
 		}},
 		Kubelet: class.Kubelet,
-		Tags:    tags(wiring.Cluster, poolName, class.Tags),
 	}
 	if class.LocalNVMe {
 		planned.InstanceStorePolicy = "RAID0"
 	}
 	body, err := object(planned)
-	if err != nil {
-		return Manifest{}, err
+	if err != nil { // no valid Class is known to cause it
+		problems.Add(path, "its node class cannot be written", err, "")
 	}
-	return Manifest{
-		APIVersion: EC2NodeClass.Group + "/" + EC2NodeClass.Version, Kind: EC2NodeClass.Kind,
-		Metadata: map[string]any{"name": poolName}, Spec: body,
-	}, nil
-}
-
-// idTerms selects by id; the terms are ORed.
-func idTerms(ids []string) []any {
-	terms := []any{}
-	for _, id := range ids {
-		terms = append(terms, map[string]any{"id": id})
-	}
-	return terms
-}
-
-// tags of everything the pool's instances are made of. The two that mark the pool are counted by, so they win.
-func tags(cluster, poolName string, own map[string]string) map[string]string {
-	out := map[string]string{}
-	maps.Copy(out, own)
-	maps.Copy(out, pool.InstanceTags(cluster, poolName))
-	return out
-}
-
-var (
-	amiAlias          = regexp.MustCompile(`^al2023@v[0-9]{8}$`)
-	reservationID     = regexp.MustCompile(`^cr-[0-9a-z]+$`)
-	reservable        = []string{"cpu", "memory", "ephemeral-storage", "pid"}
-	reservedTagStarts = []string{"kubernetes.io/cluster", "aws:"}
-
-	evictionSignals = []string{
-		"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree",
-		"pid.available",
-	}
-	reservedTags = []string{
-		"karpenter.sh/nodepool", "karpenter.sh/nodeclaim", "karpenter.sh/managed-by", "karpenter.k8s.aws/ec2nodeclass",
-		"eks:eks-cluster-name",
-	}
-)
-
-const maxVolumeGiB = 16384 // of gp3
-
-// ValidateClass reports everything that is wrong with a node class.
-func ValidateClass(path string, class Class) (problems problem.List) {
-	if !amiAlias.MatchString(class.AMIAlias) {
-		problems.Addf(path+".amiAlias", "%q is not a pinned AL2023 release; use a form such as al2023@v20260911",
-			class.AMIAlias)
-	}
-	if class.RootVolumeGiB < 20 || class.RootVolumeGiB > maxVolumeGiB {
-		problems.Addf(path+".diskGiB", "%d is out of range; use 20 to %d", class.RootVolumeGiB, maxVolumeGiB)
-	}
-	for i, id := range class.CapacityReservationIDs {
-		if !reservationID.MatchString(id) {
-			problems.Addf(fmt.Sprintf("%s.capacityReservationIDs[%d]", path, i), "%q is not a capacity reservation; "+
-				"use a form such as cr-0123456789abcdef0", id)
-		}
-	}
-	problems.Join(ValidateTags(path+".tags", class.Tags))
-	problems.Join(ValidateKubelet(path+".kubelet", class.Kubelet))
-	return problems
-}
-
-// ValidateTags reports the tags that Karpenter and AWS keep for themselves (field fault BR-66), and those that pools
-// are counted by.
-func ValidateTags(path string, tags map[string]string) (problems problem.List) {
-	for _, key := range slices.Sorted(maps.Keys(tags)) {
-		starts := func(reserved string) bool { return strings.HasPrefix(key, reserved) }
-		reserved := slices.Contains(reservedTags, key) || slices.ContainsFunc(reservedTagStarts, starts)
-		switch {
-		case key == "":
-			problems.Addf(path, "a tag has no key; give it one or remove it")
-		case reserved:
-			problems.Addf(fmt.Sprintf("%s[%q]", path, key), "the tag is reserved, instances would not be made with "+
-				"it; remove it")
-		case key == pool.ClusterTag || key == pool.PoolTag:
-			problems.Addf(fmt.Sprintf("%s[%q]", path, key), "the tag is set by the program itself; remove it")
-		}
-	}
-	return problems
-}
-
-// ValidateKubelet reports everything that is wrong with kubelet settings. Path names them.
-func ValidateKubelet(path string, k Kubelet) (problems problem.List) {
-	for _, c := range []struct {
-		field string
-		n     int
-	}{{"maxPods", k.MaxPods}, {"podsPerCore", k.PodsPerCore}} {
-		if c.n < 0 {
-			problems.Addf(path+"."+c.field, "%d is negative; use 1 or more, or 0 for the default", c.n)
-		}
-	}
-	keys := func(field string, values map[string]string, known []string, what string) {
-		for _, key := range slices.Sorted(maps.Keys(values)) {
-			at := fmt.Sprintf("%s.%s[%q]", path, field, key)
-			if !slices.Contains(known, key) {
-				problems.Addf(at, "it is not a %s; use some of %v", what, known)
-			}
-			if field == "evictionSoftGracePeriod" {
-				if !plainDuration.MatchString(values[key]) {
-					problems.Addf(at, "%q is not a duration; use a form such as 90s", values[key])
-				}
-				continue
-			}
-			if _, err := resource.ParseQuantity(strings.TrimSuffix(values[key], "%")); err != nil ||
-				strings.HasPrefix(values[key], "-") {
-				problems.Addf(at, "%q is not a quantity; use a form such as 500Mi", values[key])
-			}
-		}
-	}
-	keys("systemReserved", k.SystemReserved, reservable, "resource that can be reserved")
-	keys("kubeReserved", k.KubeReserved, reservable, "resource that can be reserved")
-	keys("evictionHard", k.EvictionHard, evictionSignals, "signal for eviction")
-	keys("evictionSoft", k.EvictionSoft, evictionSignals, "signal for eviction")
-	keys("evictionSoftGracePeriod", k.EvictionSoftGracePeriod, evictionSignals, "signal for eviction")
-	for _, signal := range slices.Sorted(maps.Keys(k.EvictionSoft)) {
-		if _, found := k.EvictionSoftGracePeriod[signal]; !found {
-			problems.Addf(fmt.Sprintf("%s.evictionSoft[%q]", path, signal), "it has no grace period; add one under "+
-				"evictionSoftGracePeriod")
-		}
-	}
-	for _, signal := range slices.Sorted(maps.Keys(k.EvictionSoftGracePeriod)) {
-		if _, found := k.EvictionSoft[signal]; !found {
-			problems.Addf(fmt.Sprintf("%s.evictionSoftGracePeriod[%q]", path, signal), "it has no threshold; add one "+
-				"under evictionSoft")
-		}
-	}
-	high, low := k.ImageGCHighThresholdPercent, k.ImageGCLowThresholdPercent
-	if high < 0 || high > 100 || low < 0 || low > 100 || (high != 0 && low != 0 && high <= low) {
-		problems.Addf(path+".imageGCHighThresholdPercent", "%d over a low mark of %d cannot be; use percentages, the "+
-			"high one above the low one", high, low)
-	}
-	return problems
+	return NodeClass{Kind: EC2NodeClass, Spec: body, Tags: class.Tags}, problems
 }

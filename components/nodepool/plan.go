@@ -1,40 +1,48 @@
 package nodepool
 
 import (
+	"cmp"
 	"maps"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/headroom-eks/headroom/pool"
+	"github.com/headroom-eks/headroom/problem"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// ClassKind is a kind of node class and the domain of the instance labels that go with it. The two are never mixed in
-// one cluster (field fault BR-10).
+// ClassKind is a kind of node class, and what it makes different about the NodePools that refer to it. Two kinds are
+// never mixed in one cluster (field fault BR-10).
 type ClassKind struct {
 	Group, Version, Kind string
 	// LabelDomain of instance-category, instance-family, instance-gpu-count and their like.
 	LabelDomain string
+	// OmitsOS: the label of the operating system is not supported in requirements.
+	OmitsOS bool
+	// AdvertisedExpireAfter and GeneralExpireAfter are the default ages of nodes.
+	AdvertisedExpireAfter, GeneralExpireAfter string
+	// Drain is how long a node may drain when the pool does not say, and End how long AWS then takes to end it.
+	Drain, End time.Duration
+	// Rules of this kind about a pool with its defaults, beside those of every NodePool; nil when there are none.
+	Rules func(path string, spec Spec) problem.List
+	// FormerType of the component that made pools of this kind, so that an update keeps them; empty when there was
+	// none.
+	FormerType string
 }
 
-var (
-	// EC2NodeClass of a Karpenter that we run. https://karpenter.sh/v1.15/concepts/nodeclasses/
-	EC2NodeClass = ClassKind{
-		Group:       "karpenter.k8s.aws",
-		Version:     "v1",
-		Kind:        "EC2NodeClass",
-		LabelDomain: "karpenter.k8s.aws",
-	}
-	// AutoModeNodeClass of EKS Auto Mode. https://docs.aws.amazon.com/eks/latest/userguide/create-node-pool.html
-	AutoModeNodeClass = ClassKind{
-		Group:       "eks.amazonaws.com",
-		Version:     "v1",
-		Kind:        "NodeClass",
-		LabelDomain: "eks.amazonaws.com",
-	}
-)
+// EC2NodeClass of a Karpenter that we run. A drain without a limit ends when the pods do.
+// https://karpenter.sh/v1.15/concepts/nodeclasses/
+var EC2NodeClass = ClassKind{
+	Group:       "karpenter.k8s.aws",
+	Version:     "v1",
+	Kind:        "EC2NodeClass",
+	LabelDomain: "karpenter.k8s.aws",
+	// Expiry takes a model down before its replacement is ready (field fault BR-80).
+	AdvertisedExpireAfter: Never,
+	GeneralExpireAfter:    "720h",
+	Drain:                 15 * time.Minute,
+	End:                   15 * time.Minute,
+}
 
 // Well-known labels of nodes. https://karpenter.sh/v1.15/concepts/scheduling/#well-known-labels
 const (
@@ -48,7 +56,7 @@ const (
 // PlanNodePool gives the NodePool of a valid Spec (see Validate), referring to a node class of the given kind and the
 // pool's name. Errors only when the manifest cannot be written, which no Spec is known to cause.
 func PlanNodePool(spec Spec, kind ClassKind) (Manifest, error) {
-	spec = spec.withDefaults()
+	spec = spec.withDefaults(kind)
 	labels := map[string]string{}
 	maps.Copy(labels, spec.Labels)
 	labels[pool.PoolLabel] = spec.Name
@@ -85,7 +93,7 @@ func PlanNodePool(spec Spec, kind ClassKind) (Manifest, error) {
 
 // Requirements that every node of the pool fulfils.
 func Requirements(spec Spec, kind ClassKind) []Requirement {
-	spec = spec.withDefaults()
+	spec = spec.withDefaults(kind)
 	in := func(key string, values ...string) Requirement {
 		return Requirement{Key: key, Operator: "In", Values: values}
 	}
@@ -110,8 +118,10 @@ func Requirements(spec Spec, kind ClassKind) []Requirement {
 	for _, c := range spec.CapacityTypes {
 		capacityTypes = append(capacityTypes, string(c))
 	}
-	out = append(out, in(capacityTypeLabel, capacityTypes...), in(archLabel, kubernetesArch(spec.Architecture)),
-		in(osLabel, "linux"))
+	out = append(out, in(capacityTypeLabel, capacityTypes...), in(archLabel, kubernetesArch(spec.Architecture)))
+	if !kind.OmitsOS {
+		out = append(out, in(osLabel, "linux"))
+	}
 	if len(spec.Zones) > 0 {
 		out = append(out, in(zoneLabel, spec.Zones...))
 	}
@@ -121,10 +131,10 @@ func Requirements(spec Spec, kind ClassKind) []Requirement {
 // Limits of the whole pool, as canonical quantities, so that a later update finds no difference (field fault BR-26).
 // Each allows MaxNodeCount whole nodes and not one more (field faults BR-22, BR-23).
 func Limits(spec Spec) map[string]string {
-	spec = spec.withDefaults()
 	switch a, g := spec.Advertised, spec.General; {
 	case a != nil && a.Static:
-		return map[string]string{"nodes": quantity(a.MaxNodeCount)} // the only limit a static pool may have
+		// the only limit a static pool may have
+		return map[string]string{"nodes": quantity(cmp.Or(a.MaxNodeCount, a.NodeCount))}
 	case a != nil && a.DeviceMode == pool.DRA:
 		return map[string]string{"cpu": quantity(a.MaxNodeCount * a.VCPUs)}
 	case a != nil:
@@ -154,28 +164,11 @@ func taints(list []pool.Taint) (out []taint) {
 	return out
 }
 
-// Family of an instance type: what stands before the dot.
-func Family(instanceType string) string {
-	family, _, _ := strings.Cut(instanceType, ".")
-	return family
-}
-
-// fractionalFamilies carry a slice of a GPU: their labels and their count of GPUs disagree (field fault BR-27).
-var fractionalFamilies = []string{"g6f", "gr6f"}
-
-// Fractional tells whether nodes of an instance type have less than one whole GPU.
-func Fractional(instanceType string) bool {
-	return slices.Contains(fractionalFamilies, Family(instanceType))
-}
-
-// minDeleteTimeout leaves the nodes time to drain and to be terminated.
-const minDeleteTimeout = 15 * time.Minute
-
-// deleteTimeout of a NodePool: nodes may drain for the whole grace period first.
-func deleteTimeout(spec Spec) time.Duration {
+// deleteTimeout of a NodePool: its nodes may drain for the whole grace period, and AWS then has to end the instances.
+func deleteTimeout(spec Spec, kind ClassKind) time.Duration {
 	grace, err := time.ParseDuration(spec.TerminationGracePeriod)
-	if err != nil {
-		grace = minDeleteTimeout // none is set: a drain ends when the pods do
+	if err != nil { // none is set
+		grace = kind.Drain
 	}
-	return minDeleteTimeout + grace
+	return grace + kind.End
 }

@@ -2,11 +2,11 @@ package nodepool
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/pool"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"pgregory.net/rapid"
@@ -38,7 +38,7 @@ func generalSpec() Spec {
 
 func mustPlan(t *testing.T, spec Spec, kind ClassKind) map[string]any {
 	t.Helper()
-	if err := Validate("pool", spec).Err(); err != nil {
+	if err := Validate("pool", spec, kind).Err(); err != nil {
 		t.Fatal(err)
 	}
 	m, err := PlanNodePool(spec, kind)
@@ -137,7 +137,8 @@ func TestGPUPoolIsNotDisturbedByDefault(t *testing.T) {
 }
 
 func TestGeneralPoolExcludesGPUFamiliesInBothLabelDomains(t *testing.T) {
-	for _, kind := range []ClassKind{EC2NodeClass, AutoModeNodeClass} {
+	other := ClassKind{Group: "example.com", Kind: "NodeClass", LabelDomain: "example.com"}
+	for _, kind := range []ClassKind{EC2NodeClass, other} {
 		want := []Requirement{
 			{Key: kind.LabelDomain + "/instance-category", Operator: "In", Values: []string{"c", "m", "r"}},
 			{Key: kind.LabelDomain + "/instance-generation", Operator: "Gt", Values: []string{"4"}},
@@ -209,14 +210,15 @@ func TestRefusals(t *testing.T) {
 				"g6.xlarge"}
 		}, "given twice"},
 		"a desired count on a dynamic pool": {func(s *Spec) { s.Advertised.NodeCount = 2 },
-			"nodeCount: 2 has no meaning"},
+			"nodeCount: has no meaning: nodes are made as pods need them (found 2)"},
 		"no node allowed": {func(s *Spec) { s.Advertised.MaxNodeCount = 0 },
-			"maxNodeCount: 0 allows no node"},
+			"maxNodeCount: allows no node (found 0)"},
 		"a maximum below the static count": {func(s *Spec) { s.Advertised.Static, s.Advertised.NodeCount = true, 5 },
-			"below nodeCount 5"},
-		"weight of a static pool": {func(s *Spec) { s.Advertised.Static, s.Weight = true, 3 }, "static pool has none"},
-		"weight out of range":     {func(s *Spec) { s.Weight = 101 }, "weight: 101"},
-		"no taint on GPU nodes":   {func(s *Spec) { s.Taints = nil }, "nvidia.com/gpu=true:NoSchedule"},
+			"maxNodeCount: is below nodeCount 5 (found 4)"},
+		"weight of a static pool": {func(s *Spec) { s.Advertised.Static, s.Weight = true, 3 },
+			"weight: has no place in a static pool (found 3)"},
+		"weight out of range":   {func(s *Spec) { s.Weight = 101 }, "weight: is out of range (found 101)"},
+		"no taint on GPU nodes": {func(s *Spec) { s.Taints = nil }, "nvidia.com/gpu=true:NoSchedule"},
 		"only a soft taint on GPU nodes": {func(s *Spec) {
 			s.Taints = []pool.Taint{{
 				Key:    "a",
@@ -224,32 +226,32 @@ func TestRefusals(t *testing.T) {
 			}}
 		}, "keeps pods without GPUs off"},
 		"a startup taint that stays": {func(s *Spec) { s.StartupTaints = []pool.Taint{pool.GPUTaint} },
-			"startupTaints[0] \"nvidia.com/gpu\": it is among the taints too"},
+			"startupTaints[0] \"nvidia.com/gpu\": is among the pool's taints too"},
 		"no capacity type": {func(s *Spec) { s.CapacityTypes = nil }, "capacityTypes"},
 		"unknown capacity type": {func(s *Spec) { s.CapacityTypes = []pool.CapacityType{"SPOT"} },
-			`"SPOT" is unknown`},
+			`capacityTypes[0]: is unknown (found "SPOT")`},
 		"restricted label, field fault BR-65": {func(
 			s *Spec) {
 			s.Labels = map[string]string{"app.kubernetes.io/managed-by": "x"}
 		}, "reserved"},
-		"a name that is no DNS label": {func(s *Spec) { s.Name = "GPU_L4" }, "not a DNS label"},
+		"a name that is no DNS label": {func(s *Spec) { s.Name = "GPU_L4" }, "name: is refused by Kubernetes"},
 		"schedule without duration": {func(s *Spec) {
 			s.Disruption.Budgets = []Budget{{
 				Nodes:    "0",
 				Schedule: "@daily",
 			}}
-		}, "go together"},
+		}, "which go together (found \"@daily\")"},
 		"budget in words": {func(s *Spec) { s.Disruption.Budgets = []Budget{{Nodes: "one"}} },
-			`"one" is neither a number nor a share`},
+			`nodes: is neither a number nor a share (found "one")`},
 		"unknown reason": {func(s *Spec) { s.Disruption.Budgets = []Budget{{Nodes: "1", Reasons: []string{"Old"}}} },
-			`"Old" is unknown`},
+			`reasons[0]: is unknown (found "Old"); use one of Empty, Drifted, Underutilized, Unhealthy`},
 		"seconds in a budget": {func(s *Spec) {
 			s.Disruption.Budgets = []Budget{{
 				Nodes:    "0",
 				Schedule: "@daily",
 				Duration: "90s",
 			}}
-		}, "hours and minutes"},
+		}, `is not in hours and minutes (found "90s")`},
 		"unknown policy":        {func(s *Spec) { s.Disruption.ConsolidationPolicy = "Always" }, "consolidationPolicy"},
 		"expiry in days":        {func(s *Spec) { s.ExpireAfter = "30d" }, "expireAfter"},
 		"grace period for ever": {func(s *Spec) { s.TerminationGracePeriod = "Never" }, "terminationGracePeriod"},
@@ -266,14 +268,14 @@ func TestRefusals(t *testing.T) {
 			s.Advertised, s.General = nil, &General{Families: []string{"inf2"}, VCPUs: 1, MemoryGiB: 1}
 		}, "accelerators"},
 		"no limits of a general pool": {func(s *Spec) { s.Advertised, s.General = nil, &General{} },
-			"memoryGiB: 0 allows no node"},
+			"limits.memoryGiB: allows no node (found 0)"},
 		"unknown architecture": {func(s *Spec) { s.Architecture = "amd64" }, "architecture"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			spec := gpuSpec()
 			c.change(&spec)
-			err := Validate("pools[0]", spec).Err()
+			err := Validate("pools[0]", spec, EC2NodeClass).Err()
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "pools[0]") {
 				t.Errorf("%v\nwant %q", err, c.want)
 			}
@@ -305,32 +307,42 @@ func TestValidatePanicsOnNoInput(t *testing.T) {
 				MemoryGiB: rapid.Int().Draw(t, "memory"),
 			}
 		}
-		Validate("pool", s)
+		Validate("pool", s, EC2NodeClass)
 		if _, err := PlanNodePool(s, EC2NodeClass); err != nil {
 			t.Fatal(err)
 		}
 	})
 }
 
-func TestDRARefusalNamesWhatToChange(t *testing.T) {
-	cases := map[string]struct {
-		karpenter, kubernetes string
-		on                    bool
-		want                  []string
-	}{
-		"able":             {"1.15.0", "1.34", true, nil},
-		"later":            {"1.16.2", "1.36", true, nil},
-		"old Karpenter":    {"1.14.1", "1.36", true, []string{"Karpenter 1.15, found 1.14.1"}},
-		"old Kubernetes":   {"1.15.0", "1.33", true, []string{"Kubernetes 1.34, found 1.33"}},
-		"switch off":       {"1.15.0", "1.36", false, []string{"enableDRA: true"}},
-		"everything wrong": {"1.9.0", "1.33", false, []string{"1.9.0", "1.33", "enableDRA"}},
-		"not a version":    {"latest", "1.36", true, []string{`"latest" cannot be read`}},
-	}
-	for name, c := range cases {
+var wakeCases = map[string]struct {
+	scaler                pool.Scaler
+	karpenter, kubernetes string
+	on                    bool
+	want                  []string
+}{
+	"able":  {pool.Karpenter, "1.15.0", "1.34", true, nil},
+	"later": {pool.Karpenter, "1.16.2", "1.36", true, nil},
+	"old Karpenter": {pool.Karpenter, "1.14.1", "1.36", true,
+		[]string{`needs Karpenter 1.15 for it (found "1.14.1")`}},
+	"old Kubernetes": {pool.Karpenter, "1.15.0", "1.33", true, []string{`needs Kubernetes 1.34 for it (found "1.33")`}},
+	"switch off":     {pool.Karpenter, "1.15.0", "1.36", false, []string{"set karpenter.enableDRA: true (alpha)"}},
+	"everything wrong": {pool.Karpenter, "1.9.0", "1.33", false, []string{`"1.9.0"`, `"1.33"`,
+		"karpenter.enableDRA: true"}},
+	"not a version":       {pool.Karpenter, "latest", "1.36", true, []string{`cannot be read (found "latest")`}},
+	"Auto Mode":           {pool.AutoMode, "", "1.36", false, nil},
+	"Auto Mode later":     {pool.AutoMode, "", "1.100", false, nil},
+	"Auto Mode too early": {pool.AutoMode, "", "1.35", false, []string{"auto-mode needs Kubernetes 1.36"}},
+	"Auto Mode on what":   {pool.AutoMode, "", "", false, []string{`cannot be read (found "")`}},
+}
+
+// Field fault BR-12.
+func TestAPoolOfClaimsThatNobodyWouldWakeSaysWhatToChange(t *testing.T) {
+	for name, c := range wakeCases {
 		t.Run(name, func(t *testing.T) {
-			problems := ValidateDRA("pools[0].deviceMode", c.karpenter, c.kubernetes, c.on)
+			problems := ValidateWake("pools[0]", plan.WakeFacts{Scaler: c.scaler, DeviceMode: pool.DRA,
+				ScalerVersion: c.karpenter, KubernetesVersion: c.kubernetes, DRAEnabled: c.on})
 			if len(problems.Items()) != len(c.want) {
-				t.Fatalf("field fault BR-12: %v, want %v", problems.Items(), c.want)
+				t.Fatalf("%v, want %v", problems.Items(), c.want)
 			}
 			for i, want := range c.want {
 				if !strings.Contains(problems.Items()[i], want) {
@@ -341,12 +353,21 @@ func TestDRARefusalNamesWhatToChange(t *testing.T) {
 	}
 }
 
+func TestAPluginPoolNeedsNoVersion(t *testing.T) {
+	for _, scaler := range pool.Scalers {
+		if err := ValidateWake("p", plan.WakeFacts{Scaler: scaler, DeviceMode: pool.Plugin}).Err(); err != nil {
+			t.Errorf("%s: %v", scaler, err)
+		}
+	}
+}
+
 func TestNumbersInManifestsAreWhole(t *testing.T) {
 	class := Class{AMIAlias: "al2023@v20260911", RootVolumeGiB: 200, Kubelet: Kubelet{MaxPods: 58}}
-	m, err := PlanNodeClass("gpu-l4", class, Wiring{Cluster: "c", Role: "r"})
-	if err != nil {
+	planned, problems := PlanNodeClass("class", class)
+	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
+	m := planned.Manifest("gpu-l4", Wiring{Cluster: "c", Role: "r"})
 	for _, got := range []any{dig(t, m.Spec, "metadataOptions", "httpPutResponseHopLimit"),
 		dig(t, m.Spec, "kubelet", "maxPods")} {
 		if _, ok := got.(int); !ok {
@@ -372,10 +393,11 @@ func TestNodeClassOfAPool(t *testing.T) {
 		SecurityGroupIDs: []string{"sg-1"},
 		InstanceProfile:  "profile",
 	}
-	m, err := PlanNodeClass("gpu-l4", class, wiring)
-	if err != nil {
+	planned, problems := PlanNodeClass("class", class)
+	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
+	m := planned.Manifest("gpu-l4", wiring)
 	want := map[string]any{
 		"amiSelectorTerms":           []any{map[string]any{"alias": "al2023@v20260911"}},
 		"subnetSelectorTerms":        []any{map[string]any{"id": "subnet-1"}},
@@ -395,7 +417,7 @@ func TestNodeClassOfAPool(t *testing.T) {
 			},
 		}},
 		"instanceStorePolicy": "RAID0",
-		"tags":                map[string]any{"team": "x", "headroom/cluster": "dev", "headroom/pool": "gpu-l4"},
+		"tags":                map[string]string{"team": "x", "headroom/cluster": "dev", "headroom/pool": "gpu-l4"},
 	}
 	if diff := cmp.Diff(want, m.Spec); diff != "" {
 		t.Error(diff)
@@ -408,22 +430,23 @@ func TestClassRefusals(t *testing.T) {
 		want   string
 	}{
 		"latest AMI, field fault BR-79": {func(c *Class) { c.AMIAlias = "al2023@latest" },
-			"not a pinned AL2023 release"},
+			`amiAlias: is not a pinned AL2023 release (found "al2023@latest")`},
 		"a reservation by ARN": {func(c *Class) { c.CapacityReservationIDs = []string{"arn:x"} },
 			"not a capacity reservation"},
-		"no AMI":             {func(c *Class) { c.AMIAlias = "" }, "amiAlias"},
-		"no room for images": {func(c *Class) { c.RootVolumeGiB = 8 }, "diskGiB: 8"},
+		"no AMI": {func(c *Class) { c.AMIAlias = "" }, "amiAlias"},
+		"no room for images": {func(c *Class) { c.RootVolumeGiB = 8 }, "diskGiB: is out of range: images alone need " +
+			"most of 20 (found 8)"},
 		"ownership tag, field fault BR-66": {func(
 			c *Class) {
 			c.Tags = map[string]string{"kubernetes.io/cluster/foo": "owned"}
-		}, "reserved"},
+		}, "set by EKS"},
 		"pool's own tag": {func(c *Class) { c.Tags = map[string]string{"headroom/pool": "x"} },
-			"set by the program itself"},
-		"AWS's own tag": {func(c *Class) { c.Tags = map[string]string{"aws:x": "y"} }, "reserved"},
+			"are set by this program"},
+		"AWS's own tag": {func(c *Class) { c.Tags = map[string]string{"aws:x": "y"} }, "set by AWS"},
 		"unknown eviction signal": {func(c *Class) { c.Kubelet.EvictionHard = map[string]string{"memory": "1Gi"} },
-			"not a signal"},
+			`evictionHard["memory"]: is unknown`},
 		"unknown reservation": {func(c *Class) { c.Kubelet.KubeReserved = map[string]string{"gpu": "1"} },
-			"not a resource"},
+			`kubeReserved["gpu"]: is unknown`},
 		"negative reservation": {func(c *Class) { c.Kubelet.KubeReserved = map[string]string{"cpu": "-1"} },
 			"not a quantity"},
 		"soft eviction without grace": {func(
@@ -437,13 +460,7 @@ func TestClassRefusals(t *testing.T) {
 			c.Kubelet.ImageGCHighThresholdPercent,
 				c.Kubelet.ImageGCLowThresholdPercent = 50, 60
 		}, "high one above the low one"},
-		"negative pods": {func(c *Class) { c.Kubelet.MaxPods = -1 }, "maxPods: -1"},
-	}
-	for _, key := range reservedTags {
-		cases["reserved tag "+key] = struct {
-			change func(*Class)
-			want   string
-		}{func(c *Class) { c.Tags = map[string]string{key: "x"} }, strconv.Quote(key)}
+		"negative pods": {func(c *Class) { c.Kubelet.MaxPods = -1 }, "maxPods: is negative (found -1)"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -460,18 +477,15 @@ func TestClassRefusals(t *testing.T) {
 }
 
 func TestFilesHoldTheSamePlanWithTheClassFirst(t *testing.T) {
-	class, err := PlanNodeClass("gpu-l4", Class{AMIAlias: "al2023@v20260911", RootVolumeGiB: 100}, Wiring{
-		Cluster: "dev",
-		Role:    "node-role",
-	})
-	if err != nil {
+	class, problems := PlanNodeClass("class", Class{AMIAlias: "al2023@v20260911", RootVolumeGiB: 100})
+	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
 	nodePool, err := PlanNodePool(gpuSpec(), EC2NodeClass)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := Files("gpu-l4", class, nodePool)
+	files, err := files("gpu-l4", class.Manifest("gpu-l4", Wiring{Cluster: "dev", Role: "node-role"}), nodePool)
 	if err != nil {
 		t.Fatal(err)
 	}

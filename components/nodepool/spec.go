@@ -1,12 +1,17 @@
-// Package nodepool makes one pool of nodes that Karpenter scales: a NodePool and its EC2NodeClass.
+// Package nodepool makes one pool of nodes that Karpenter scales, ours or that of EKS Auto Mode: a NodePool and its
+// node class.
 //
-// It owns the two manifests: what is asked of the pool, which requests are refused, how node counts become limits, and
-// the order in which the objects are made and deleted. It does not own the controller, its permissions or the nodes'
-// role (package karpenter), nor whether the wished number of nodes can be reached (package capacity). The plan of the
-// NodePool is pure and takes the kind of node class as a parameter, so EKS Auto Mode uses it with its own.
+// It owns the NodePool, the EC2NodeClass, their rules and defaults: what is asked of the pool, which requests are
+// refused, how node counts become limits, and the order in which the objects are made and deleted. It does not own the
+// controller, its permissions or the nodes' role (package karpenter), what Auto Mode's class holds and what it refuses
+// (package automode), nor whether the wished number of nodes can be reached (package capacity).
 package nodepool
 
-import "github.com/headroom-eks/headroom/pool"
+import (
+	"cmp"
+
+	"github.com/headroom-eks/headroom/pool"
+)
 
 // Spec is what a pool is asked to be. Exactly one of Advertised and General is set.
 type Spec struct {
@@ -34,8 +39,7 @@ type Spec struct {
 	// Disruption; empty fields take the defaults of the kind of pool.
 	Disruption Disruption
 	// ExpireAfter is the age at which a node is replaced whatever runs on it: a duration ("720h") or "Never". Default:
-	// Never for an advertised pool, since expiry takes a model down before its replacement is ready (field fault
-	// BR-80); 720h otherwise.
+	// the class kind's.
 	ExpireAfter string
 	// TerminationGracePeriod bounds how long a node may drain, as a duration; it overrules disruption budgets of pods
 	// and the do-not-disrupt annotation. Empty means as long as it takes. Changing it drifts the nodes.
@@ -87,66 +91,70 @@ type Disruption struct {
 
 // Budget limits voluntary disruption, always or in a window.
 type Budget struct {
-	// Nodes as a number ("1") or a share ("10%").
+	// Nodes as a number or a share, in text: "1" or "10%".
 	Nodes string `json:"nodes"`
-	// Schedule starts the window: a cron line in UTC, without a time zone. Goes with Duration.
+	// Schedule starts a window: a cron line of five fields, in UTC. Goes with duration.
 	Schedule string `json:"schedule,omitempty"`
-	// Duration of the window in hours and minutes, such as "8h" or "1h30m".
+	// Duration of the window in hours and minutes, for example "1h30m".
 	Duration string `json:"duration,omitempty"`
-	// Reasons the budget is for: Empty, Underutilized, Drifted, Unhealthy. None means all.
-	Reasons []string `json:"reasons,omitempty"`
+	// Reasons this budget is for; all by default.
+	Reasons []string `json:"reasons,omitempty" jsonschema:"enum=Empty,enum=Drifted,enum=Underutilized,enum=Unhealthy"`
 }
+
+// Never is the duration that does not end.
+const Never = "Never"
 
 // Defaults, with the reason at the field they fill.
 const (
-	never = "Never"
+	// DefaultAMIAlias is known good, seen in public use in September 2026.
+	// https://github.com/awslabs/amazon-eks-ami/releases
+	DefaultAMIAlias = "al2023@v20260911"
+	// DefaultDiskGiB of a general pool's nodes.
+	DefaultDiskGiB = 100
 
-	defaultExpireAfter       = "720h"
-	advertisedConsolidate    = "10m"
-	generalConsolidate       = "1m"
+	AdvertisedConsolidateAfter = "10m"
+	GeneralConsolidateAfter    = "1m"
+	AdvertisedBudget           = "1"
+	GeneralBudget              = "10%"
+
 	defaultMinGeneration     = 5
 	whenEmpty                = "WhenEmpty"
 	whenEmptyOrUnderutilized = "WhenEmptyOrUnderutilized"
 	balanced                 = "Balanced"
 )
 
+// DefaultCategories of a general pool's instances.
+var DefaultCategories = []string{"c", "m", "r"}
+
 // withDefaults returns a copy in which nothing is left to a default of Karpenter's.
-func (s Spec) withDefaults() Spec {
-	fill := func(value *string, advertised, general string) {
-		if *value != "" {
-			return
+func (s Spec) withDefaults(kind ClassKind) Spec {
+	advertised := s.Advertised != nil
+	choose := func(a, general string) string {
+		if advertised {
+			return a
 		}
-		if *value = general; s.Advertised != nil {
-			*value = advertised
-		}
+		return general
 	}
-	fill(&s.ExpireAfter, never, defaultExpireAfter)
-	fill(&s.Disruption.ConsolidationPolicy, whenEmpty, whenEmptyOrUnderutilized)
-	fill(&s.Disruption.ConsolidateAfter, advertisedConsolidate, generalConsolidate)
-	if len(s.Disruption.Budgets) == 0 {
-		nodes := "10%"
-		if s.Advertised != nil {
-			nodes = "1"
-		}
-		s.Disruption.Budgets = []Budget{{Nodes: nodes}}
+	s.ExpireAfter = cmp.Or(s.ExpireAfter, choose(kind.AdvertisedExpireAfter, kind.GeneralExpireAfter))
+	d := &s.Disruption
+	d.ConsolidationPolicy = cmp.Or(d.ConsolidationPolicy, choose(whenEmpty, whenEmptyOrUnderutilized))
+	d.ConsolidateAfter = cmp.Or(d.ConsolidateAfter, choose(AdvertisedConsolidateAfter, GeneralConsolidateAfter))
+	if len(d.Budgets) == 0 {
+		d.Budgets = []Budget{{Nodes: choose(AdvertisedBudget, GeneralBudget)}}
 	}
-	if s.Architecture == "" {
-		s.Architecture = "x86_64"
-	}
+	s.Architecture = cmp.Or(s.Architecture, "x86_64")
 	if s.General != nil {
 		g := *s.General
 		if len(g.Categories) == 0 {
-			g.Categories = []string{"c", "m", "r"}
+			g.Categories = DefaultCategories
 		}
-		if g.MinGeneration == 0 {
-			g.MinGeneration = defaultMinGeneration
-		}
+		g.MinGeneration = cmp.Or(g.MinGeneration, defaultMinGeneration)
 		s.General = &g
 	}
-	if a := s.Advertised; a != nil && a.Static && a.MaxNodeCount == 0 {
-		copied := *a
-		copied.MaxNodeCount = a.NodeCount
-		s.Advertised = &copied
+	if advertised && s.Advertised.Static {
+		a := *s.Advertised
+		a.MaxNodeCount = cmp.Or(a.MaxNodeCount, a.NodeCount)
+		s.Advertised = &a
 	}
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/pool/label"
 	"github.com/headroom-eks/headroom/problem"
@@ -13,225 +14,245 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// The patterns are those of the NodePool's schema. https://karpenter.sh/v1.15/concepts/nodepools/
+// The patterns are those of the NodePool's schema, except that it leaves the words of a schedule open.
+// https://github.com/kubernetes-sigs/karpenter/blob/v1.15.0/pkg/apis/crds/karpenter.sh_nodepools.yaml
 var (
-	durationOrNever = regexp.MustCompile(`^(([0-9]+(s|m|h))+|Never)$`)
-	plainDuration   = regexp.MustCompile(`^([0-9]+(s|m|h))+$`)
-	budgetNodes     = regexp.MustCompile(`^((100|[0-9]{1,2})%|[0-9]+)$`)
-	budgetDuration  = regexp.MustCompile(`^(([0-9]+(h|m))|([0-9]+h[0-9]+m))$`)
-	budgetSchedule  = regexp.MustCompile(
+	duration       = regexp.MustCompile(`^([0-9]+(s|m|h))+$`)
+	budgetNodes    = regexp.MustCompile(`^((100|[0-9]{1,2})%|[0-9]+)$`)
+	budgetDuration = regexp.MustCompile(`^(([0-9]+(h|m))|([0-9]+h[0-9]+m))$`)
+	budgetSchedule = regexp.MustCompile(
 		`^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|\S+ \S+ \S+ \S+ \S+)$`)
 	instanceType = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
 )
 
 var (
 	policies      = []string{whenEmpty, whenEmptyOrUnderutilized, balanced}
-	reasons       = []string{"Empty", "Underutilized", "Drifted", "Unhealthy"}
+	reasons       = []string{"Empty", "Drifted", "Underutilized", "Unhealthy"} // the last since Karpenter 1.15
 	architectures = []string{"x86_64", "arm64"}
-	gpuCategories = []string{"g", "gr", "p"}
-	// other accelerators, not for pods without claims on them either
-	otherCategories = []string{"dl", "f", "inf", "trn", "vt"}
 )
 
-const maxRequirements, maxBudgets = 100, 50
+const maxRequirements, maxBudgets, maxWeight = 100, 50, 100
 
-// Validate reports everything that is wrong with a pool, before anything is made of it. Paths are those of the
-// program's configuration, which has no level for what is advertised and for disruption.
-func Validate(path string, spec Spec) (problems problem.List) {
-	at := func(field string) string { return path + "." + field }
+// requirementsOfOurs is the largest number that Requirements gives.
+const requirementsOfOurs = 9
+
+// Validate reports everything that is wrong with a pool on nodes of a kind of class, before anything is made of it.
+// Paths are those of the program's configuration, which has no level for what is advertised and for disruption.
+func Validate(path string, spec Spec, kind ClassKind) problem.List {
+	problems := ValidateSettings(path, spec, kind)
+	problems.Join(validateNodes(path, spec))
+	return problems
+}
+
+// ValidateSettings is the part of Validate that does not depend on what a node is: names, ages, labels, taints,
+// disruption.
+func ValidateSettings(path string, spec Spec, kind ClassKind) (problems problem.List) {
 	for _, msg := range validation.IsDNS1123Label(spec.Name) {
-		problems.Addf(at("name"), "%q is not a DNS label: %s", spec.Name, msg)
+		problems.Add(path+".name", "is refused by Kubernetes: "+msg, spec.Name, "")
 	}
+	static := spec.Advertised != nil && spec.Advertised.Static
+	switch {
+	case spec.Weight < 0 || spec.Weight > maxWeight:
+		problems.Add(path+".weight", "is out of range", spec.Weight, fmt.Sprintf("use 1 to %d, or none", maxWeight))
+	case static && spec.Weight != 0:
+		problems.Add(path+".weight", "has no place in a static pool", spec.Weight, "remove it")
+	}
+	problems.Join(label.ValidateNodePool(path+".labels", spec.Labels))
+	if len(spec.Labels)+requirementsOfOurs > maxRequirements {
+		problems.Add(path+".labels", fmt.Sprintf("leave no room for requirements: Karpenter takes %d of both together",
+			maxRequirements), len(spec.Labels), "remove some")
+	}
+	problems.Join(label.ValidateTaints(path+".taints", spec.Taints))
+	problems.Join(label.ValidateTaintDomains(path+".taints", spec.Taints))
+	problems.Join(label.ValidateStartupTaints(path+".startupTaints", spec.StartupTaints, spec.Taints))
+	problems.Join(label.ValidateTaintDomains(path+".startupTaints", spec.StartupTaints))
+	problems.Join(validateDisruption(path, spec))
+	if kind.Rules != nil {
+		problems.Join(kind.Rules(path, spec.withDefaults(kind)))
+	}
+	return problems
+}
+
+func validateNodes(path string, spec Spec) (problems problem.List) {
 	switch {
 	case spec.Advertised != nil && spec.General != nil:
-		problems.Addf(path, "the pool is both advertised and general; keep one")
+		problems.Add(path, "is both advertised and general", nil, "keep one")
 	case spec.Advertised != nil:
 		problems.Join(validateAdvertised(path, spec))
 	case spec.General != nil:
-		problems.Join(validateGeneral(path, *spec.General))
+		problems.Join(ValidateGeneral(path, *spec.General))
 	default:
-		problems.Addf(path, "the pool is neither advertised nor general; describe one of them")
+		problems.Add(path, "is neither advertised nor general", nil, "describe one of them")
 	}
 	if len(spec.CapacityTypes) == 0 {
-		problems.Addf(at("capacityTypes"), "none is given; use one or more of %v", pool.CapacityTypes)
+		problems.Add(path+".capacityTypes", "is empty", nil, fmt.Sprintf("use one or more of %v", pool.CapacityTypes))
 	}
 	for i, c := range spec.CapacityTypes {
-		if !slices.Contains(pool.CapacityTypes, c) {
-			problems.Addf(fmt.Sprintf("%s[%d]", at("capacityTypes"), i), "%q is unknown; use one of %v", c,
-				pool.CapacityTypes)
-		}
+		problem.OneOf(&problems, fmt.Sprintf("%s.capacityTypes[%d]", path, i), c, pool.CapacityTypes)
 	}
-	if spec.Architecture != "" && !slices.Contains(architectures, spec.Architecture) {
-		problems.Addf(at("architecture"), "%q is unknown; use one of %v", spec.Architecture, architectures)
+	if spec.Architecture != "" {
+		problem.OneOf(&problems, path+".architecture", spec.Architecture, architectures)
 	}
-	if spec.Weight < 0 || spec.Weight > 100 {
-		problems.Addf(at("weight"), "%d is out of range; use 1 to 100, or 0 for none", spec.Weight)
-	}
-	problems.Join(label.Validate(at("labels"), pool.Karpenter, spec.Labels))
-	problems.Join(label.ValidateTaints(at("taints"), spec.Taints))
-	problems.Join(label.ValidateTaints(at("startupTaints"), spec.StartupTaints))
-	for i, t := range spec.StartupTaints {
-		same := func(other pool.Taint) bool { return other.Key == t.Key && other.Effect == t.Effect }
-		if slices.ContainsFunc(spec.Taints, same) {
-			problems.Addf(fmt.Sprintf("%s[%d] %q", at("startupTaints"), i, t.Key), "it is among the taints too, with "+
-				"effect %s; keep one", t.Effect)
-		}
-	}
-	if n := len(spec.Labels) + 9; n > maxRequirements {
-		problems.Addf(at("labels"), "%d labels leave no room for requirements; Karpenter takes %d of both together",
-			len(spec.Labels), maxRequirements)
-	}
-	problems.Join(validateDisruption(path, spec))
 	return problems
 }
 
 func validateAdvertised(path string, spec Spec) (problems problem.List) {
-	at := func(field string) string { return path + "." + field }
 	a := spec.Advertised
 	if len(a.InstanceTypes) == 0 {
-		problems.Addf(at("instanceTypes"), "none is given; name exact types, such as g6.xlarge")
+		problems.Add(path+".instanceTypes", "is empty", nil, "name exact types, such as g6.xlarge")
 	}
 	for i, name := range a.InstanceTypes {
-		here := fmt.Sprintf("%s[%d]", at("instanceTypes"), i)
+		at := fmt.Sprintf("%s.instanceTypes[%d]", path, i)
 		switch {
 		case !instanceType.MatchString(name):
-			problems.Addf(here, "%q is not an instance type; use a name such as g6.xlarge", name)
-		case Fractional(name):
-			problems.Addf(here, "%q carries a fraction of a GPU, which can be neither counted nor promised; use whole "+
-				"GPUs, such as g6", name)
-		case slices.Contains(a.InstanceTypes[:i], name):
-			problems.Addf(here, "%q is given twice; keep one", name)
+			problems.Add(at, "is not an instance type", name, "use a name such as g6.xlarge")
+		case pool.Fractional(name):
+			problems.Add(at, "carries a fraction of a GPU, which can be neither counted nor promised", name,
+				"use whole GPUs, such as g6")
 		}
 	}
-	if !slices.Contains(pool.DeviceModes, a.DeviceMode) {
-		problems.Addf(at("deviceMode"), "%q is unknown; use one of %v", a.DeviceMode, pool.DeviceModes)
-	}
-	if a.VCPUs < 1 {
-		problems.Addf(at("vcpus"), "a node has %d; give what the instance type has, 1 or more", a.VCPUs)
-	}
-	if a.GPUs < 1 {
-		problems.Addf(at("gpus"), "a node has %d; give what the instance type has, 1 or more", a.GPUs)
+	problem.Unique(&problems, path+".instanceTypes", a.InstanceTypes)
+	problem.OneOf(&problems, path+".deviceMode", a.DeviceMode, pool.DeviceModes)
+	for _, part := range []struct {
+		key string
+		n   int
+	}{{"vcpus", a.VCPUs}, {"gpus", a.GPUs}} {
+		if part.n < 1 {
+			problems.Add(path+"."+part.key, "of a node are below 1", part.n, "give what the instance type has")
+		}
 	}
 	repels := func(t pool.Taint) bool { return t.Effect != pool.PreferNoSchedule }
 	if !slices.ContainsFunc(spec.Taints, repels) {
-		problems.Addf(path+".taints", "nothing keeps pods without GPUs off these nodes; add %s", pool.GPUTaint)
+		problems.Add(path+".taints", "nothing keeps pods without GPUs off these nodes", nil, "add "+
+			pool.GPUTaint.String())
 	}
+	problems.Join(a.validateCounts(path))
+	return problems
+}
+
+func (a Advertised) validateCounts(path string) (problems problem.List) {
 	switch {
 	case !a.Static && a.NodeCount != 0:
-		problems.Addf(at("nodeCount"), "%d has no meaning here, Karpenter makes nodes as pods need them; remove it, "+
-			"or set static: true", a.NodeCount)
+		problems.Add(path+".nodeCount", "has no meaning: nodes are made as pods need them", a.NodeCount,
+			"remove it, or set static: true")
 	case !a.Static && a.MaxNodeCount < 1:
-		problems.Addf(at("maxNodeCount"), "%d allows no node; use 1 or more, or remove the pool", a.MaxNodeCount)
+		problems.Add(path+".maxNodeCount", "allows no node", a.MaxNodeCount, "use 1 or more, or remove the pool")
 	case a.Static && a.NodeCount < 0:
-		problems.Addf(at("nodeCount"), "%d is negative; use 0 or more", a.NodeCount)
+		problems.Add(path+".nodeCount", "is negative", a.NodeCount, "use 0 or more")
 	case a.Static && a.MaxNodeCount != 0 && a.MaxNodeCount < a.NodeCount:
-		problems.Addf(at("maxNodeCount"), "%d is below nodeCount %d; raise it or remove it", a.MaxNodeCount, a.NodeCount)
-	}
-	if a.Static && spec.Weight != 0 {
-		problems.Addf(path+".weight", "%d is given, and a static pool has none; remove it", spec.Weight)
+		problems.Add(path+".maxNodeCount", fmt.Sprintf("is below nodeCount %d", a.NodeCount), a.MaxNodeCount,
+			"raise it or remove it")
 	}
 	return problems
 }
 
-func validateGeneral(path string, g General) (problems problem.List) {
-	accelerated := append(slices.Clone(gpuCategories), otherCategories...)
-	for i, c := range g.Categories {
-		if slices.Contains(accelerated, c) {
-			problems.Addf(fmt.Sprintf("%s.instanceCategories[%d]", path, i), "%q has accelerators, which a general "+
-				"pool leaves to GPU pools; remove it", c)
-		}
-	}
-	for i, f := range g.Families {
-		category := f
-		if end := strings.IndexAny(f, "0123456789"); end > 0 {
-			category = f[:end] // letters before the generation, as Karpenter reads the category
-		}
-		if slices.Contains(accelerated, category) {
-			problems.Addf(fmt.Sprintf("%s.families[%d]", path, i), "%q has accelerators, which a general pool leaves "+
-				"to GPU pools; remove it", f)
+// ValidateGeneral reports accelerators and limits that a general pool cannot have.
+func ValidateGeneral(path string, g General) (problems problem.List) {
+	for _, list := range []struct {
+		key   string
+		names []string
+	}{{"instanceCategories", g.Categories}, {"families", g.Families}} {
+		for i, name := range list.names {
+			if pool.Accelerated(name) {
+				problems.Add(fmt.Sprintf("%s.%s[%d]", path, list.key, i),
+					"has accelerators, which a general pool leaves to GPU pools", name, "remove it")
+			}
 		}
 	}
 	if g.MinGeneration < 0 {
-		problems.Addf(path+".minGeneration", "%d is negative; use a generation such as %d", g.MinGeneration,
-			defaultMinGeneration)
+		problems.Add(path+".minGeneration", "is negative", g.MinGeneration,
+			fmt.Sprintf("use a generation such as %d", defaultMinGeneration))
 	}
-	if g.VCPUs < 1 {
-		problems.Addf(path+".limits.vcpus", "%d allows no node; give the limit of the whole pool in vCPUs", g.VCPUs)
-	}
-	if g.MemoryGiB < 1 {
-		problems.Addf(path+".limits.memoryGiB", "%d allows no node; give the limit of the whole pool in GiB",
-			g.MemoryGiB)
+	for _, limit := range []struct {
+		key string
+		n   int
+	}{{"vcpus", g.VCPUs}, {"memoryGiB", g.MemoryGiB}} {
+		if limit.n < 1 {
+			problems.Add(path+".limits."+limit.key, "allows no node", limit.n, "give the limit of the whole pool, at "+
+				"least 1")
+		}
 	}
 	return problems
 }
 
 func validateDisruption(path string, spec Spec) (problems problem.List) {
-	at := func(field string) string { return path + "." + field }
-	spec = spec.withDefaults()
-	if !durationOrNever.MatchString(spec.ExpireAfter) {
-		problems.Addf(at("expireAfter"), "%q is neither a duration nor Never; use a form such as 720h", spec.ExpireAfter)
-	}
-	if g := spec.TerminationGracePeriod; g != "" && !plainDuration.MatchString(g) {
-		problems.Addf(at("terminationGracePeriod"), "%q is not a duration; use a form such as 30m", g)
-	}
 	d := spec.Disruption
-	if !slices.Contains(policies, d.ConsolidationPolicy) {
-		problems.Addf(at("consolidationPolicy"), "%q is unknown; use one of %v", d.ConsolidationPolicy, policies)
+	for _, age := range []struct{ key, value string }{
+		{"expireAfter", spec.ExpireAfter}, {"consolidateAfter", d.ConsolidateAfter},
+	} {
+		if age.value != "" && age.value != Never && !duration.MatchString(age.value) {
+			problems.Add(path+"."+age.key, "is not a duration", age.value, "use a form such as 10m or 720h, or Never")
+		}
 	}
-	if !durationOrNever.MatchString(d.ConsolidateAfter) {
-		problems.Addf(at("consolidateAfter"), "%q is neither a duration nor Never; use a form such as 10m",
-			d.ConsolidateAfter)
+	if g := spec.TerminationGracePeriod; g != "" && !duration.MatchString(g) {
+		problems.Add(path+".terminationGracePeriod", "is not a duration", g, "use a form such as 30m")
+	}
+	if d.ConsolidationPolicy != "" {
+		problem.OneOf(&problems, path+".consolidationPolicy", d.ConsolidationPolicy, policies)
 	}
 	if len(d.Budgets) > maxBudgets {
-		problems.Addf(at("budgets"), "%d budgets are given; Karpenter takes %d", len(d.Budgets), maxBudgets)
+		problems.Add(path+".budgets", fmt.Sprintf("are more than the %d that Karpenter takes", maxBudgets),
+			len(d.Budgets),
+			"remove some")
 	}
 	for i, b := range d.Budgets {
-		here := fmt.Sprintf("%s[%d]", at("budgets"), i)
-		if !budgetNodes.MatchString(b.Nodes) {
-			problems.Addf(here+".nodes", "%q is neither a number nor a share; use a form such as 1 or 10%%", b.Nodes)
-		}
-		if (b.Schedule == "") != (b.Duration == "") {
-			problems.Addf(here, "schedule %q and duration %q go together; give both or neither", b.Schedule, b.Duration)
-		}
-		if b.Schedule != "" && !budgetSchedule.MatchString(b.Schedule) {
-			problems.Addf(here+".schedule", "%q is not a cron line of five fields, in UTC; use a form such as 0 9 * * "+
-				"mon-fri", b.Schedule)
-		}
-		if b.Duration != "" && !budgetDuration.MatchString(b.Duration) {
-			problems.Addf(here+".duration", "%q is not in hours and minutes; use a form such as 8h or 1h30m", b.Duration)
-		}
-		for _, r := range b.Reasons {
-			if !slices.Contains(reasons, r) {
-				problems.Addf(here+".reasons", "%q is unknown; use some of %v", r, reasons)
-			}
-		}
+		problems.Join(b.validate(fmt.Sprintf("%s.budgets[%d]", path, i)))
 	}
 	return problems
 }
 
-// The first versions in which Karpenter makes new nodes for pods that claim GPUs through DRA.
-// https://karpenter.sh/v1.15/tasks/dra/
-const draKarpenter, draKubernetes = "1.15", "1.34"
+func (b Budget) validate(path string) (problems problem.List) {
+	if !budgetNodes.MatchString(b.Nodes) {
+		problems.Add(path+".nodes", "is neither a number nor a share", b.Nodes, `use a form such as "1" or "10%"`)
+	}
+	if (b.Schedule == "") != (b.Duration == "") {
+		problems.Add(path, "has one of schedule and duration, which go together",
+			strings.TrimSpace(b.Schedule+b.Duration),
+			"give both or neither")
+	}
+	if b.Schedule != "" && !budgetSchedule.MatchString(b.Schedule) {
+		problems.Add(path+".schedule", "is not a cron line of five fields, in UTC", b.Schedule,
+			`use a form such as "0 9 * * mon-fri"`)
+	}
+	if b.Duration != "" && !budgetDuration.MatchString(b.Duration) {
+		problems.Add(path+".duration", "is not in hours and minutes", b.Duration, "use a form such as 8h or 1h30m")
+	}
+	for i, reason := range b.Reasons {
+		problem.OneOf(&problems, fmt.Sprintf("%s.reasons[%d]", path, i), reason, reasons)
+	}
+	return problems
+}
 
-// ValidateDRA refuses a dynamic DRA pool that would never get a node (field fault BR-12): measured, a claim-only pod
-// brings none while the switch is off. Static pools need none of this. Versions are like "1.15.0" and "1.36".
-func ValidateDRA(path, karpenterVersion, kubernetesVersion string, enableDRA bool) (problems problem.List) {
+// ValidateWake refuses a pool for whose pods its scaler would never make a node (field fault BR-12): measured, a
+// claim-only pod brings none while Karpenter's switch is off. Of the facts, what runs is not read.
+func ValidateWake(path string, f plan.WakeFacts) (problems problem.List) {
+	needs, found := plan.NeedsToWake(f.Scaler, f.DeviceMode, f.Static)
+	if !found { // an unknown scaler or device mode, which other rules speak of
+		return problems
+	}
+	instead := "use device mode plugin"
+	if _, static := plan.NeedsToWake(f.Scaler, f.DeviceMode, true); static {
+		instead += " or a static pool"
+	}
 	for _, v := range []struct{ what, found, least, key string }{
-		{"Karpenter", karpenterVersion, draKarpenter, "karpenter.version"},
-		{"Kubernetes", kubernetesVersion, draKubernetes, "cluster.kubernetesVersion"},
+		{"Karpenter", f.ScalerVersion, needs.ScalerVersion, "karpenter.version"},
+		{"Kubernetes", f.KubernetesVersion, needs.KubernetesVersion, "cluster.kubernetesVersion"},
 	} {
 		switch {
+		case v.least == "":
 		case !semver.IsValid("v" + v.found):
-			problems.Addf(path, "%s version %q cannot be read; give it like %s", v.what, v.found, v.least)
+			problems.Add(path+".deviceMode", "hangs on a version of "+v.what+" that cannot be read", v.found,
+				"give it like "+v.least)
 		case semver.Compare("v"+v.found, "v"+v.least) < 0:
-			problems.Addf(path, "no node would ever be made for a claim: DRA needs %s %s, found %s; raise %s, or use "+
-				"deviceMode plugin or a static pool",
-				v.what, v.least, v.found, v.key)
+			problems.Add(path+".deviceMode",
+				fmt.Sprintf("no node would ever be made for a claim: %s needs %s %s for it",
+					f.Scaler, v.what, v.least), v.found, fmt.Sprintf("raise %s, or %s", v.key, instead))
 		}
 	}
-	if !enableDRA {
-		problems.Addf(path, "no node would ever be made for a claim: Karpenter's DRA support is off; "+
-			"set karpenter.enableDRA: true (alpha), or use deviceMode plugin or a static pool")
+	if needs.Switch && !f.DRAEnabled {
+		problems.Add(path+".deviceMode", "no node would ever be made for a claim: Karpenter's support for DRA is off",
+			nil,
+			"set karpenter.enableDRA: true (alpha), or "+instead)
 	}
 	return problems
 }

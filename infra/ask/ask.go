@@ -178,9 +178,9 @@ func (a *asker) network() {
 		return
 	}
 	n := &a.answers.Network
-	vpc, err := ec2.LookupVpc(a.ctx, &ec2.LookupVpcArgs{Id: &existing.VPCID}, a.provider)
+	vpc, err := ec2.LookupVpc(a.ctx, &ec2.LookupVpcArgs{Id: &existing.VpcID}, a.provider)
 	if err != nil {
-		n.CIDR = missing[string](&a.answers, "VPC "+existing.VPCID, err)
+		n.CIDR = missing[string](&a.answers, "VPC "+existing.VpcID, err)
 	} else {
 		n.CIDR = Known(vpc.CidrBlock)
 	}

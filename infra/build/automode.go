@@ -1,7 +1,10 @@
 package build
 
 import (
+	"slices"
+
 	"github.com/headroom-eks/headroom/components/automode"
+	"github.com/headroom-eks/headroom/components/nodepool"
 	"github.com/headroom-eks/headroom/infra/plan"
 )
 
@@ -19,22 +22,8 @@ func (a *autoMode) controller(b *builder) (err error) {
 }
 
 func (a *autoMode) pool(b *builder, p plan.Pool) error {
-	args := &automode.PoolArgs{
-		Pool:         automode.Pool{Spec: p.NodePool.Spec, Class: p.NodePool.AutoModeClass},
-		Cluster:      b.Cluster.Handle(),
-		Access:       a.access,
-		SubnetIDs:    b.network.Private.In(p.NodePool.Zones...).IDs(),
-		Needs:        b.network.Ready, // routes outlive every node
-		KeepOnDelete: b.plan.Environment.GitOps.NodePools == "keep",
-	}
-	if b.plan.Environment.GitOps.NodePools == "manifests" {
-		files, err := automode.Manifests(p.Name(), args)
-		b.Manifests = append(b.Manifests, files)
-		return err
-	}
-	made, err := automode.NewPool(b.ctx, "pool-"+p.Name(), args, b.inCluster())
-	if err == nil {
-		b.Pools = append(b.Pools, made.Name)
-	}
-	return err
+	return b.makeNodePool(p, nodepool.Args{
+		RoleName: a.access.NodeRoleName,
+		Needs:    slices.Concat(a.access.Ready, b.network.Ready), // routes outlive every node
+	})
 }

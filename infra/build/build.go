@@ -108,7 +108,7 @@ func (b *builder) makeGPU() error {
 	}
 	for _, p := range b.plan.Pools {
 		if p.Facts.Advertised {
-			args.Pools = append(args.Pools, gpu.Pool{
+			args.Targets = append(args.Targets, gpu.Target{
 				Name:       p.Name(),
 				Scaler:     p.Facts.Scaler,
 				DeviceMode: p.Facts.DeviceMode,

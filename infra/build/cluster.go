@@ -43,18 +43,18 @@ func (b *builder) makeCluster() error {
 		SubnetIDs:         b.network.Private.ForControlPlane().IDs(),
 		PublicAccessCIDRs: c.PublicAccessCIDRs,
 		Access:            map[string]cluster.Access{},
-		SecretsKeyArn:     c.SecretsKeyARN,
+		SecretsKeyArn:     c.SecretsKeyArn,
 		LogTypes:          c.LogTypes,
 		LogRetentionDays:  c.LogRetentionDays,
 		UpgradePolicy:     c.UpgradePolicy,
-		VPCCNIVersion:     c.Addons.VPCCNI,
+		VPCCNIVersion:     c.Addons.VpcCNI,
 		KubeProxyVersion:  c.Addons.KubeProxy,
 		PrefixDelegation:  env.Network.PrefixDelegation,
 		Protect:           env.Protect,
 		Account:           b.account,
 	}
 	for key, a := range c.Access {
-		args.Access[key] = cluster.Access{PrincipalArn: a.PrincipalARN, Policy: a.Policy}
+		args.Access[key] = cluster.Access{PrincipalArn: a.PrincipalArn, Policy: a.Policy}
 	}
 	if b.plan.Cluster.AutoMode {
 		args.AutoMode = automode.Settings{Enabled: true, BuiltInPools: env.AutoMode.BuiltInPools}

@@ -20,7 +20,7 @@ type karpenterScaler struct {
 func (k *karpenterScaler) controller(b *builder) error {
 	env := b.plan.Environment
 	queueArgs := &interruption.Args{Account: b.account}
-	if key := env.Karpenter.InterruptionQueueKeyARN; key != "" {
+	if key := env.Karpenter.InterruptionQueueKeyArn; key != "" {
 		queueArgs.KMSKeyArn = pulumi.String(key)
 	}
 	queue, err := interruption.New(b.ctx, "interruption", queueArgs, b.ofAWS())
@@ -59,26 +59,9 @@ func (k *karpenterScaler) controller(b *builder) error {
 }
 
 func (k *karpenterScaler) pool(b *builder, p plan.Pool) error {
-	args := &nodepool.Args{
-		Spec:         p.NodePool.Spec,
-		Class:        p.NodePool.Class,
-		Cluster:      b.Cluster.Handle(),
-		SubnetIDs:    b.network.Private.In(p.NodePool.Zones...).IDs(),
-		RoleName:     k.role.Name,
-		Needs:        k.ready,
-		KeepOnDelete: b.plan.Environment.GitOps.NodePools == "keep",
-	}
+	args := nodepool.Args{RoleName: k.role.Name, Needs: k.ready}
 	if k.role.InstanceProfileName != nil {
 		args.RoleName, args.InstanceProfile = nil, k.role.InstanceProfileName // never both
 	}
-	if b.plan.Environment.GitOps.NodePools == "manifests" {
-		files, err := nodepool.Manifests(p.Name(), args)
-		b.Manifests = append(b.Manifests, files)
-		return err
-	}
-	made, err := nodepool.New(b.ctx, "pool-"+p.Name(), args, b.inCluster())
-	if err == nil {
-		b.Pools = append(b.Pools, made.Name)
-	}
-	return err
+	return b.makeNodePool(p, args)
 }

@@ -21,15 +21,15 @@ func Decode(text string) (Environment, problem.List) {
 	decoder.UseNumber()
 	var raw any
 	if err := decoder.Decode(&raw); err != nil {
-		problems.Addf("headroom:environment", "is not an object: %v", err)
+		problems.Add("headroom:environment", "is not JSON", err, "write an object, see Pulumi.dev.yaml")
 		return env, problems
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		problems.Addf("headroom:environment", "has text after the object; remove it")
+		problems.Add("headroom:environment", "has text after the object", nil, "remove it")
 		return env, problems
 	}
 	if _, isObject := raw.(map[string]any); !isObject {
-		problems.Addf("headroom:environment", "found %s; write an object, see Pulumi.dev.yaml", describe(raw))
+		problems.Add("headroom:environment", "is "+describe(raw), nil, "write an object, see Pulumi.dev.yaml")
 		return env, problems
 	}
 	check("", raw, reflect.TypeOf(env), &problems)
@@ -37,7 +37,7 @@ func Decode(text string) (Environment, problem.List) {
 		return env, problems
 	}
 	if err := json.Unmarshal([]byte(text), &env); err != nil { // check has passed: only a number out of range is left
-		problems.Addf("headroom:environment", "%v", err)
+		problems.Add("headroom:environment", "cannot be read", err, "")
 	}
 	return env, problems
 }
@@ -70,7 +70,7 @@ func check(path string, value any, want reflect.Type, problems *problem.List) {
 		if list, ok = value.([]any); ok {
 			for i, item := range list {
 				if item == nil {
-					problems.Addf(fmt.Sprintf("%s[%d]", path, i), "is empty; remove it or fill it in")
+					problems.Add(fmt.Sprintf("%s[%d]", path, i), "is empty", nil, "remove it or fill it in")
 				}
 				check(itemPath(path, i, item), item, want.Elem(), problems)
 			}
@@ -87,7 +87,7 @@ func check(path string, value any, want reflect.Type, problems *problem.List) {
 		if _, number := value.(json.Number); number && want.Kind() == reflect.String {
 			found = "a number" // not which: YAML has read 1.30 as 1.3 already
 		}
-		problems.Addf(path, "found %s; write %s", found, remedy(path, want))
+		problems.Add(path, "is "+found, nil, "write "+remedy(path, want))
 	}
 }
 
@@ -96,15 +96,15 @@ func checkObject(path string, object map[string]any, want reflect.Type, problems
 	for i := range want.NumField() {
 		key, options, _ := strings.Cut(want.Field(i).Tag.Get("json"), ",")
 		known[key] = want.Field(i)
-		if value, found := object[key]; options != "omitempty" && (!found || value == nil) {
-			problems.Addf(join(path, key), "is required")
+		if value, found := object[key]; options == "" && (!found || value == nil) {
+			problems.Add(join(path, key), "is required", nil, "")
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		field, found := known[key]
 		if !found {
-			problems.Addf(join(path, key), "is not a known key; use one of %s",
-				strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			problems.Add(join(path, key), "is not a known key", nil,
+				"use one of "+strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 			continue
 		}
 		check(join(path, key), object[key], field.Type, problems)

@@ -1,68 +1,61 @@
 package config
 
 import (
-	"maps"
 	"slices"
 
+	"github.com/headroom-eks/headroom/components/cluster"
+	"github.com/headroom-eks/headroom/components/clusterautoscaler"
+	"github.com/headroom-eks/headroom/components/gpu"
+	"github.com/headroom-eks/headroom/components/karpenter"
+	"github.com/headroom-eks/headroom/components/network"
+	"github.com/headroom-eks/headroom/components/nodegroup"
+	"github.com/headroom-eks/headroom/components/nodepool"
 	"github.com/headroom-eks/headroom/pool"
 )
 
-// Known good together, seen in public use in September 2026; a test keeps them equal to the defaults that the schema
-// documents.
-const (
-	DefaultKubernetesVersion = "1.36"
-	defaultAMIRelease        = "1.36.3-20260911"
-	defaultAMIAlias          = "al2023@v20260911"
-	defaultKarpenterVersion  = "1.15.0"
-
-	defaultDevicePluginVersion = "0.17.4"
-	defaultDRADriverVersion    = "0.4.1"
-)
-
-var defaultAddons = Addons{
-	VPCCNI:    "v1.22.3-eksbuild.1",
-	KubeProxy: "v1.36.0-eksbuild.9",
-	CoreDNS:   "v1.14.3-eksbuild.3",
-	EBSCSI:    "v1.62.0-eksbuild.1",
-}
+// DefaultKubernetesVersion is the one for which the default pins are known good together. Defaults of one component's
+// values are that component's; a test keeps all equal to those that the schema documents.
+const DefaultKubernetesVersion = cluster.DefaultKubernetesVersion
 
 // WithDefaults returns a copy in which every key that was left out has its value. Stack is the name of the Pulumi
 // stack.
 func (e Environment) WithDefaults(stack string) Environment {
 	n := &e.Network
 	if n.Existing == nil {
-		def(&n.CIDR, "10.0.0.0/16")
-		def(&n.NATGateways, "one-per-vpc")
+		def(&n.CIDR, network.DefaultCIDR)
+		def(&n.NATGateways, string(network.DefaultNAT))
 	}
 
 	c := &e.Cluster
 	def(&c.Name, "headroom-"+stack)
 	def(&c.KubernetesVersion, DefaultKubernetesVersion)
-	def(&c.LogRetentionDays, 90)
-	def(&c.UpgradePolicy, "STANDARD")
+	def(&c.LogRetentionDays, cluster.DefaultLogRetentionDays)
+	def(&c.UpgradePolicy, cluster.Standard)
 	if len(c.LogTypes) == 0 {
-		c.LogTypes = slices.Clone(LogTypes)
+		c.LogTypes = slices.Clone(cluster.LogTypes)
 	}
 	if c.KubernetesVersion == DefaultKubernetesVersion {
-		def(&c.Addons.VPCCNI, defaultAddons.VPCCNI)
-		def(&c.Addons.KubeProxy, defaultAddons.KubeProxy)
-		def(&c.Addons.CoreDNS, defaultAddons.CoreDNS)
-		def(&c.Addons.EBSCSI, defaultAddons.EBSCSI)
-		def(&e.System.AMIRelease, defaultAMIRelease)
+		def(&c.Addons.VpcCNI, cluster.DefaultVPCCNIVersion)
+		def(&c.Addons.KubeProxy, cluster.DefaultKubeProxyVersion)
+		def(&c.Addons.CoreDNS, cluster.DefaultCoreDNSVersion)
+		def(&c.Addons.EBSCSI, cluster.DefaultEBSCSIVersion)
+		if !e.UsesAutoMode() { // which chooses its own
+			def(&e.System.AMIRelease, nodegroup.DefaultRelease)
+		}
 	}
 
 	s := &e.System
 	def(&s.InstanceType, "m6i.large")
-	def(&s.DiskGiB, 50)
+	def(&s.DiskGiB, nodegroup.DefaultDiskGiB)
 	if s.NodeCount == nil {
 		s.NodeCount = ptr(2) // two replicas of a controller may not share a node
 	}
 
-	def(&e.GPU.DevicePluginVersion, defaultDevicePluginVersion)
-	def(&e.GPU.DRADriverVersion, defaultDRADriverVersion)
-	def(&e.Karpenter.Version, defaultKarpenterVersion)
-	def(&e.Karpenter.AMIAlias, defaultAMIAlias)
-	def(&e.ClusterAutoscaler.Expander, "least-waste")
+	def(&e.GPU.DevicePluginVersion, gpu.DefaultDevicePluginVersion)
+	def(&e.GPU.DRADriverVersion, gpu.DefaultDRADriverVersion)
+	def(&e.Karpenter.Version, karpenter.DefaultVersion)
+	def(&e.Karpenter.AMIAlias, nodepool.DefaultAMIAlias)
+	def(&e.ClusterAutoscaler.Expander, clusterautoscaler.DefaultExpander)
 	def(&e.Capacity.ValidFor, "1h")
 	def(&e.GitOps.NodePools, "apply")
 	if e.AutoMode.BuiltInPools == nil { // an empty list is a choice
@@ -71,19 +64,19 @@ func (e Environment) WithDefaults(stack string) Environment {
 
 	if e.General != nil {
 		g := *e.General
-		def(&g.ConsolidateAfter, "1m")
+		def(&g.ConsolidateAfter, nodepool.GeneralConsolidateAfter)
 		if g.Scaler == pool.Karpenter {
-			def(&g.ExpireAfter, "720h") // Auto Mode has its own, and an upper bound
+			def(&g.ExpireAfter, nodepool.EC2NodeClass.GeneralExpireAfter) // Auto Mode has its own, and an upper bound
 		}
-		def(&g.DiskGiB, 100)
+		def(&g.DiskGiB, nodepool.DefaultDiskGiB)
 		if len(g.CapacityTypes) == 0 {
 			g.CapacityTypes = []pool.CapacityType{pool.Spot, pool.OnDemand}
 		}
 		if len(g.InstanceCategories) == 0 {
-			g.InstanceCategories = []string{"c", "m", "r"}
+			g.InstanceCategories = slices.Clone(nodepool.DefaultCategories)
 		}
 		if len(g.Budgets) == 0 {
-			g.Budgets = []Budget{{Nodes: "10%"}}
+			g.Budgets = []nodepool.Budget{{Nodes: nodepool.GeneralBudget}}
 		}
 		e.General = &g
 	}
@@ -97,7 +90,7 @@ func (e Environment) WithDefaults(stack string) Environment {
 
 func (p Pool) withDefaults() Pool {
 	def(&p.DeviceMode, pool.Plugin)
-	def(&p.DiskGiB, 200)
+	def(&p.DiskGiB, nodegroup.DefaultGPUDiskGiB)
 	if len(p.CapacityTypes) == 0 {
 		p.CapacityTypes = []pool.CapacityType{pool.OnDemand}
 		switch {
@@ -117,11 +110,12 @@ func (p Pool) withDefaults() Pool {
 	}
 	if p.Scaler.Dynamic() {
 		if p.Scaler == pool.Karpenter {
-			def(&p.ExpireAfter, "Never") // Auto Mode has its own, and an upper bound
+			// Auto Mode has its own, and an upper bound
+			def(&p.ExpireAfter, nodepool.EC2NodeClass.AdvertisedExpireAfter)
 		}
-		def(&p.ConsolidateAfter, "10m")
+		def(&p.ConsolidateAfter, nodepool.AdvertisedConsolidateAfter)
 		if len(p.Budgets) == 0 {
-			p.Budgets = []Budget{{Nodes: "1"}}
+			p.Budgets = []nodepool.Budget{{Nodes: nodepool.AdvertisedBudget}}
 		}
 	}
 	return p
@@ -132,23 +126,13 @@ func (p Pool) AllTaints() []pool.Taint {
 	return append([]pool.Taint{pool.GPUTaint}, p.Taints...)
 }
 
-// AllLabels of the pool's nodes: its own and the pool label.
-func (p Pool) AllLabels() map[string]string {
-	labels := maps.Clone(p.Labels)
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[pool.PoolLabel] = p.Name
-	return labels
-}
-
-// Uses tells whether any pool, the general one included, is moved by the scaler.
+// Uses reports whether any pool, the general one included, is moved by the scaler.
 func (e Environment) Uses(s pool.Scaler) bool {
 	return s == pool.AutoMode && e.AutoMode.Keep || e.General != nil && e.General.Scaler == s ||
 		slices.ContainsFunc(e.Pools, func(p Pool) bool { return p.Scaler == s })
 }
 
-// UsesSpot tells whether any pool may run spot instances.
+// UsesSpot reports whether any pool may run spot instances.
 func (e Environment) UsesSpot() bool {
 	return e.General != nil && slices.Contains(e.General.CapacityTypes, pool.Spot) ||
 		slices.ContainsFunc(e.Pools, func(p Pool) bool { return slices.Contains(p.CapacityTypes, pool.Spot) })

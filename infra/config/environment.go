@@ -1,11 +1,15 @@
 // Package config is the configuration of one environment: its keys, defaults and rules.
 //
-// It owns the object `headroom:environment` of the stack file: strict decoding, defaults, and every rule that config
-// alone can break, reported all at once. It does not own rules that need an answer from AWS (package infra asks and
-// judges those), and imports no Pulumi.
+// It owns the object `headroom:environment` of the stack file: its shape, strict decoding, and the rules across its
+// keys, reported all at once. Rules and defaults of one value belong to the component that takes the value; here they
+// are asked for by their paths. It does not own what a scaler refuses of a pool, nor rules that need an answer from AWS
+// (package plan has both). It calls nothing of Pulumi.
 package config
 
-import "github.com/headroom-eks/headroom/pool"
+import (
+	"github.com/headroom-eks/headroom/components/nodepool"
+	"github.com/headroom-eks/headroom/pool"
+)
 
 // Environment is everything a stack is configured with, apart from aws:region.
 type Environment struct {
@@ -55,7 +59,7 @@ type Network struct {
 
 // ExistingNetwork names a VPC that is there already.
 type ExistingNetwork struct {
-	VPCID            string   `json:"vpcId"`
+	VpcID            string   `json:"vpcId"`
 	PrivateSubnetIDs []string `json:"privateSubnetIds"`
 	PublicSubnetIDs  []string `json:"publicSubnetIds,omitempty"`
 }
@@ -76,8 +80,8 @@ type Cluster struct {
 	// Access gives IAM roles access to the cluster, by a name of yours in lower-case letters, digits and dashes, for
 	// example "admins".
 	Access map[string]Access `json:"access,omitempty"`
-	// SecretsKeyARN is the KMS key that encrypts secrets. Left out, one is made.
-	SecretsKeyARN string `json:"secretsKeyArn,omitempty"`
+	// SecretsKeyArn is the KMS key that encrypts secrets. Left out, one is made.
+	SecretsKeyArn string `json:"secretsKeyArn,omitempty"`
 	// LogTypes of the control plane.
 	LogTypes []string `json:"logTypes,omitempty" jsonschema:"enum=api,enum=audit,enum=authenticator,enum=controllerManager,enum=scheduler"`
 	// LogRetentionDays of the control plane's log group.
@@ -90,13 +94,13 @@ type Cluster struct {
 
 // Access of one IAM role.
 type Access struct {
-	PrincipalARN string `json:"principalArn"`
+	PrincipalArn string `json:"principalArn"`
 	Policy       string `json:"policy" jsonschema:"enum=cluster-admin,enum=admin,enum=edit,enum=view"`
 }
 
 // Addons are the versions of the EKS add-ons.
 type Addons struct {
-	VPCCNI    string `json:"vpcCni,omitempty" jsonschema:"default=v1.22.3-eksbuild.1"`
+	VpcCNI    string `json:"vpcCni,omitempty" jsonschema:"default=v1.22.3-eksbuild.1"`
 	KubeProxy string `json:"kubeProxy,omitempty" jsonschema:"default=v1.36.0-eksbuild.9"`
 	CoreDNS   string `json:"coredns,omitempty" jsonschema:"default=v1.14.3-eksbuild.3"`
 	EBSCSI    string `json:"ebsCsi,omitempty" jsonschema:"default=v1.62.0-eksbuild.1"`
@@ -138,8 +142,8 @@ type Karpenter struct {
 	EnableDRA bool `json:"enableDRA,omitempty" jsonschema:"default=false"`
 	// InstanceProfile is made by us instead of by the controller, for networks without a way to IAM.
 	InstanceProfile bool `json:"instanceProfile,omitempty" jsonschema:"default=false"`
-	// InterruptionQueueKeyARN encrypts the interruption queue with a customer key; SQS's own by default.
-	InterruptionQueueKeyARN string `json:"interruptionQueueKeyArn,omitempty"`
+	// InterruptionQueueKeyArn encrypts the interruption queue with a customer key; SQS's own by default.
+	InterruptionQueueKeyArn string `json:"interruptionQueueKeyArn,omitempty"`
 }
 
 // ClusterAutoscaler is installed when a pool uses it. Chart and image follow the Kubernetes version.
@@ -177,28 +181,16 @@ type General struct {
 	ConsolidateAfter string `json:"consolidateAfter,omitempty" jsonschema:"default=1m"`
 	// ExpireAfter a node is replaced, a duration or "Never"; 720h with Karpenter, 336h with Auto Mode, which allows 21
 	// days at most.
-	ExpireAfter   string       `json:"expireAfter,omitempty"`
-	Budgets       []Budget     `json:"budgets,omitempty"`
-	StartupTaints []pool.Taint `json:"startupTaints,omitempty"`
-	DiskGiB       int          `json:"diskGiB,omitempty" jsonschema:"default=100"`
+	ExpireAfter   string            `json:"expireAfter,omitempty"`
+	Budgets       []nodepool.Budget `json:"budgets,omitempty"`
+	StartupTaints []pool.Taint      `json:"startupTaints,omitempty"`
+	DiskGiB       int               `json:"diskGiB,omitempty" jsonschema:"default=100"`
 }
 
 // GeneralLimits bound the general pool.
 type GeneralLimits struct {
 	VCPUs     int `json:"vcpus"`
 	MemoryGiB int `json:"memoryGiB"`
-}
-
-// Budget bounds how many nodes may be disrupted at once.
-type Budget struct {
-	// Nodes as a number or a percentage, in text.
-	Nodes string `json:"nodes"`
-	// Schedule as a cron line of five fields, in UTC; goes with duration.
-	Schedule string `json:"schedule,omitempty"`
-	// Duration from the schedule on, in hours and minutes, for example "1h30m".
-	Duration string `json:"duration,omitempty"`
-	// Reasons this budget is for; all by default.
-	Reasons []string `json:"reasons,omitempty" jsonschema:"enum=Empty,enum=Drifted,enum=Underutilized"`
 }
 
 // Pool is a GPU pool.
@@ -249,10 +241,10 @@ type Pool struct {
 	// Auto Mode, which allows 21 days at most.
 	ExpireAfter string `json:"expireAfter,omitempty"`
 	// TerminationGracePeriod bounds how long a node may drain, a duration (Karpenter and Auto Mode).
-	TerminationGracePeriod string   `json:"terminationGracePeriod,omitempty"`
-	Budgets                []Budget `json:"budgets,omitempty"`
+	TerminationGracePeriod string            `json:"terminationGracePeriod,omitempty"`
+	Budgets                []nodepool.Budget `json:"budgets,omitempty"`
 	// Kubelet settings of the node class (Karpenter only), for example maxPods.
-	Kubelet map[string]any `json:"kubelet,omitempty"`
+	Kubelet nodepool.Kubelet `json:"kubelet,omitzero"`
 }
 
 // Reservation is an EC2 capacity reservation.

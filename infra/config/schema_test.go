@@ -26,9 +26,11 @@ func schema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	t.Chdir("../..") // comments are found by the path of the package from the root of the module
 	reflector := &jsonschema.Reflector{ExpandedStruct: true}
-	if err := reflector.AddGoComments("github.com/headroom-eks/headroom", "./infra/config",
-		jsonschema.WithFullComment()); err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{"./infra/config", "./components/nodepool"} {
+		if err := reflector.AddGoComments("github.com/headroom-eks/headroom", folder,
+			jsonschema.WithFullComment()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s := reflector.Reflect(&Environment{})
 	s.ID = ""

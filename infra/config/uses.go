@@ -1,6 +1,10 @@
 package config
 
-import "github.com/headroom-eks/headroom/pool"
+import (
+	"github.com/headroom-eks/headroom/components/automode"
+	"github.com/headroom-eks/headroom/components/nodepool"
+	"github.com/headroom-eks/headroom/pool"
+)
 
 // UsesKarpenter says that a pool, the general one included, is scaled by a Karpenter of ours.
 func (e Environment) UsesKarpenter() bool { return e.Uses(pool.Karpenter) }
@@ -40,3 +44,9 @@ const (
 	SystemPool  = "system"
 	GeneralPool = "general"
 )
+
+// classKinds are the node classes of those scalers whose pools are NodePools.
+var classKinds = map[pool.Scaler]nodepool.ClassKind{
+	pool.Karpenter: nodepool.EC2NodeClass,
+	pool.AutoMode:  automode.NodeClass,
+}

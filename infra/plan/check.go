@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"github.com/headroom-eks/headroom/components/network"
 	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/problem"
@@ -14,13 +13,9 @@ func Check(env config.Environment) problem.List {
 	if !env.Cluster.HasVersion() { // said by now; what hangs on the version would only say it again
 		env.Cluster.KubernetesVersion = config.DefaultKubernetesVersion
 	}
-	problems.Join(network.ValidateEndpoints("network.interfaceEndpoints", env.Network.InterfaceEndpoints))
 	var claimants []Claimant
 	if g := env.General; g != nil {
 		claimants = append(claimants, Claimant{Name: config.GeneralPool, Scaler: g.Scaler})
-		if s, ok := scalers[g.Scaler].(nodePooler); ok {
-			problems.Join(s.checkGeneral(config.GeneralPool, *g, env))
-		}
 	}
 	for i, c := range env.Pools {
 		claimants = append(claimants, Claimant{Name: c.Name, Scaler: c.Scaler, Taints: c.AllTaints()})

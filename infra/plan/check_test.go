@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headroom-eks/headroom/components/nodepool"
 	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/pool"
 )
 
-func kubelet(key string, value any) func(*config.Pool) {
-	return func(p *config.Pool) { p.Kubelet = map[string]any{key: value} }
+func maxPods(most int) func(*config.Pool) {
+	return func(p *config.Pool) { p.Kubelet.MaxPods = most }
 }
 
 func claims(p *config.Pool) { p.DeviceMode = pool.DRA }
@@ -31,14 +32,7 @@ var beforeAsking = []struct {
 }{
 	{"endpoint twice", endpoints("ecr.api", "ecr.api"), `network.interfaceEndpoints[1]`, `twice`},
 	{"endpoint that is no service", endpoints("ECR API"), `network.interfaceEndpoints[0]`, `write one like ecr.api`},
-	{"kubelet key in another case", environmentOf(gpuPool(pool.Karpenter, kubelet("maxpods", 10.0))),
-		`pools[0] "gpu-l4".kubelet.maxpods`, `is not a known key; use one of cpuCFSQuota,`},
-	{"kubelet value of another type", environmentOf(gpuPool(pool.Karpenter, kubelet("maxPods", "10"))),
-		`pools[0] "gpu-l4".kubelet.maxPods`, `found a string; write a whole number, without quotes`},
-	{"kubelet object for a number",
-		environmentOf(gpuPool(pool.Karpenter, kubelet("kubeReserved", map[string]any{"cpu": 1}))),
-		`pools[0] "gpu-l4".kubelet.kubeReserved`, `found a number; write text, in quotes`},
-	{"kubelet value out of range", environmentOf(gpuPool(pool.Karpenter, kubelet("maxPods", -1.0))),
+	{"kubelet value out of range", environmentOf(gpuPool(pool.Karpenter, maxPods(-1))),
 		`pools[0] "gpu-l4".kubelet.maxPods`, `-1`},
 	{"Karpenter that is no version", append(karpenterPool,
 		func(env *config.Environment) { env.Karpenter.Version = "v1.15" }),
@@ -52,7 +46,7 @@ var beforeAsking = []struct {
 	{"Auto Mode pool that never expires", environmentOf(gpuPool(pool.AutoMode, lifetime("Never", ""))),
 		`pools[0] "gpu-l4".expireAfter`, `Auto Mode replaces every node after 504 hours`},
 	{"Auto Mode pool that drains beyond its life", environmentOf(gpuPool(pool.AutoMode, lifetime("500h", "10h"))),
-		`pools[0] "gpu-l4".expireAfter`, `500h and a grace period of 10h`},
+		`pools[0] "gpu-l4".expireAfter`, `with a grace period of 10h0m0s is more than the 504 hours`},
 	{"general pool of Auto Mode that never expires", []func(*config.Environment){
 		withGeneral(pool.AutoMode, func(g *config.General) { g.ExpireAfter = "Never" }),
 	}, `general.expireAfter`, `Auto Mode replaces every node`},
@@ -60,9 +54,24 @@ var beforeAsking = []struct {
 		withGeneral(pool.AutoMode, func(g *config.General) {
 			g.StartupTaints = []pool.Taint{{Key: "a", Effect: pool.NoSchedule}}
 		}),
-	}, `general.startupTaints`, `not possible with scaler auto-mode`},
+	}, `general.startupTaints`, `is not possible with scaler auto-mode`},
 	{"Auto Mode pool by the name of a built-in one", environmentOf(gpuPool(pool.AutoMode, named("general-purpose"))),
-		`pools[0] "general-purpose"`, `"general-purpose" is a pool that EKS keeps itself`},
+		`pools[0] "general-purpose".name`, `is one that EKS keeps for itself`},
+	{"kubelet settings with Auto Mode", environmentOf(gpuPool(pool.AutoMode, maxPods(20))),
+		`pools[0] "gpu-l4".kubelet`, `pods are capped at 110 a node; remove it, or use another scaler`},
+	{"local disks with Auto Mode", environmentOf(gpuPool(pool.AutoMode, func(p *config.Pool) { p.LocalDisks = "raid0" })),
+		`pools[0] "gpu-l4".localDisks`, `remove it and set diskGiB`},
+	{"startup taints with Auto Mode", environmentOf(gpuPool(pool.AutoMode, func(p *config.Pool) {
+		p.StartupTaints = []pool.Taint{{Key: "a", Effect: pool.NoSchedule}}
+	})), `pools[0] "gpu-l4".startupTaints`, `Auto Mode supports none`},
+	{"static pool with Auto Mode", environmentOf(gpuPool(pool.AutoMode, static(2))),
+		`pools[0] "gpu-l4".static`, `set maxNodeCount instead`},
+	{"image release with Auto Mode", append(environmentOf(gpuPool(pool.AutoMode)),
+		func(env *config.Environment) { env.System.AMIRelease = "1.36.3-20260911" }),
+		`system.amiRelease`, `AWS chooses the image`},
+	{"claims on an Auto Mode without them", append(environmentOf(gpuPool(pool.AutoMode, claims)),
+		func(env *config.Environment) { env.Cluster.KubernetesVersion = "1.35" }),
+		`pools[0] "gpu-l4".deviceMode`, `auto-mode needs Kubernetes 1.36`},
 }
 
 func TestWhatAComponentWouldRefuseIsRefusedByPathBeforeAnythingIsAsked(t *testing.T) {
@@ -84,12 +93,12 @@ func TestRulesOfEveryOwnerAreReportedInOneList(t *testing.T) {
 			env.Network.CIDR, env.Network.InterfaceEndpoints = "52.0.0.0/16", []string{"s3"}
 		},
 		withGeneral(pool.Karpenter, func(g *config.General) {
-			g.Budgets = []config.Budget{{Nodes: "1", Schedule: "nightly", Duration: "8h"}}
+			g.Budgets = []nodepool.Budget{{Nodes: "1", Schedule: "nightly", Duration: "8h"}}
 		}),
-		with(gpuPool(pool.Karpenter, named("a"), kubelet("MaxPods", 1)), gpuPool(pool.ClusterAutoscaler, named("b"))),
+		with(gpuPool(pool.Karpenter, named("a"), maxPods(-1)), gpuPool(pool.ClusterAutoscaler, named("b"))),
 	)).Items(), "\n")
 	for _, want := range []string{"network.cidr", "network.interfaceEndpoints[0]", "general.budgets[0].schedule",
-		`pools[0] "a".kubelet.MaxPods`, `pools "a" and "b"`} {
+		`pools[0] "a".kubelet.maxPods`, `pools "a" and "b"`} {
 		if !strings.Contains(found, want+": ") {
 			t.Errorf("nothing is said of %s in\n%s", want, found)
 		}
@@ -107,8 +116,8 @@ func TestAVersionThatCannotBeReadIsReportedOnce(t *testing.T) {
 }
 
 func TestKubeletSettingsReachTheNodeClass(t *testing.T) {
-	p := Decide(valid(t, with(gpuPool(pool.Karpenter, kubelet("maxPods", 20.0)))), answers()).Pools[1]
-	if p.NodePool.Class.Kubelet.MaxPods != 20 {
-		t.Errorf("%+v", p.NodePool.Class.Kubelet)
+	p := Decide(valid(t, with(gpuPool(pool.Karpenter, maxPods(20)))), answers()).Pools[1]
+	if kubelet, _ := p.NodePool.Class.Spec["kubelet"].(map[string]any); kubelet["maxPods"] != 20 {
+		t.Errorf("%v", p.NodePool.Class.Spec)
 	}
 }

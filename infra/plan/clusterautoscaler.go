@@ -41,7 +41,8 @@ func (clusterAutoscaler) check(at string, c config.Pool, env config.Environment)
 		}
 	}
 	if c.MinNodeCount != nil {
-		problems.Join(clusterautoscaler.ValidateWake(at, c.DeviceMode, *c.MinNodeCount, groups, c.AcceptNoWakeFromZero))
+		needs, _ := capacityplan.NeedsToWake(c.Scaler, c.DeviceMode, false) // an unknown mode is for other rules
+		problems.Join(clusterautoscaler.ValidateWake(at, needs, *c.MinNodeCount, groups, c.AcceptNoWakeFromZero))
 	}
 	return problems
 }

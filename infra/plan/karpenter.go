@@ -1,13 +1,10 @@
 package plan
 
 import (
-	"bytes"
-	"encoding/json"
-
+	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/components/karpenter"
 	"github.com/headroom-eks/headroom/components/nodepool"
 	"github.com/headroom-eks/headroom/infra/config"
-	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/problem"
 )
 
@@ -23,17 +20,15 @@ func (karpenterScaler) environment(env config.Environment) (problems problem.Lis
 	return problems
 }
 
-func (karpenterScaler) check(at string, c config.Pool, env config.Environment) (problems problem.List) {
-	problems.Join(checkKubelet(at+".kubelet", c.Kubelet))
-	if c.DeviceMode == pool.DRA && !c.Static {
-		problems.Join(nodepool.ValidateDRA(at, env.Karpenter.Version, env.Cluster.KubernetesVersion,
-			env.Karpenter.EnableDRA))
-	}
-	return problems
-}
-
-func (karpenterScaler) checkGeneral(string, config.General, config.Environment) (none problem.List) {
-	return none
+func (karpenterScaler) check(at string, c config.Pool, env config.Environment) problem.List {
+	return nodepool.ValidateWake(at, capacityplan.WakeFacts{
+		Scaler:            c.Scaler,
+		Static:            c.Static,
+		DeviceMode:        c.DeviceMode,
+		ScalerVersion:     env.Karpenter.Version,
+		DRAEnabled:        env.Karpenter.EnableDRA,
+		KubernetesVersion: env.Cluster.KubernetesVersion,
+	})
 }
 
 func (s karpenterScaler) decide(d *decision, at string, c config.Pool, p *Pool) {
@@ -41,34 +36,13 @@ func (s karpenterScaler) decide(d *decision, at string, c config.Pool, p *Pool) 
 	p.wake.ScalerVersion, p.wake.DRAEnabled = d.env.Karpenter.Version, d.env.Karpenter.EnableDRA
 }
 
-func (karpenterScaler) class(d *decision, at string, s classSettings, n *NodePool) {
-	kubelet, err := kubeletSettings(s.kubelet)
-	if err != nil {
-		d.problems().Add(at+".kubelet", err.Error(), nil, "use settings that the node class knows, see docs/karpenter.md")
-	}
-	n.Class = nodepool.Class{
-		AMIAlias:               d.env.Karpenter.AMIAlias,
+func (karpenterScaler) class(at string, s classSettings, env config.Environment) (nodepool.NodeClass, problem.List) {
+	return nodepool.PlanNodeClass(at, nodepool.Class{
+		AMIAlias:               env.Karpenter.AMIAlias,
 		RootVolumeGiB:          s.diskGiB,
 		LocalNVMe:              s.localNVMe,
-		Kubelet:                kubelet,
-		CapacityReservationIDs: s.reservationIDs(),
-		Tags:                   d.env.Tags,
-	}
-	d.problems().Join(nodepool.Validate(at, n.Spec))
-	d.problems().Join(nodepool.ValidateClass(at, n.Class))
-}
-
-// kubeletSettings that the node class knows; another key is an error.
-func kubeletSettings(given map[string]any) (settings nodepool.Kubelet, err error) {
-	if len(given) == 0 {
-		return settings, nil
-	}
-	text, err := json.Marshal(given)
-	if err != nil {
-		return settings, err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	err = decoder.Decode(&settings) // not in the return: Go leaves open which of the two comes first
-	return settings, err
+		Kubelet:                s.kubelet,
+		CapacityReservationIDs: s.reservationIDs,
+		Tags:                   env.Tags,
+	})
 }

@@ -79,11 +79,11 @@ func newBlocks(cidr string, zones []string) ([]network.Block, error) {
 
 func (d *decision) existingNetwork() {
 	c, found := d.env.Network.Existing, d.answers.Network
-	d.plan.Network.Existing = &network.ExistingArgs{VpcID: c.VPCID, CIDR: found.CIDR.Value()}
+	d.plan.Network.Existing = &network.ExistingArgs{VpcID: c.VpcID, CIDR: found.CIDR.Value()}
 	args := d.plan.Network.Existing
 	var unread []string
 	if !found.CIDR.Known() {
-		unread = append(unread, fmt.Sprintf("%s: %s", c.VPCID, found.CIDR.Reason()))
+		unread = append(unread, fmt.Sprintf("%s: %s", c.VpcID, found.CIDR.Reason()))
 	}
 	for _, s := range found.Subnets {
 		description, known := s.Found.Get()
@@ -91,9 +91,9 @@ func (d *decision) existingNetwork() {
 			unread = append(unread, fmt.Sprintf("%s: %s", s.ID, s.Found.Reason()))
 			continue
 		}
-		if description.VpcID != c.VPCID {
+		if description.VpcID != c.VpcID {
 			d.problems().Add("network.existing", fmt.Sprintf("subnet %s belongs to %s, not to %s", s.ID,
-				description.VpcID, c.VPCID), nil, "name subnets of one VPC")
+				description.VpcID, c.VpcID), nil, "name subnets of one VPC")
 		}
 		subnet := network.ExistingSubnet{ID: s.ID, Zone: d.zone(description.Zone), CIDR: description.CIDR}
 		if s.Public {

@@ -14,34 +14,16 @@ import (
 
 // nodePooler is a scaler whose pools are NodePools. The general pool is one.
 type nodePooler interface {
-	// checkGeneral reports what it refuses of the general pool by configuration alone.
-	checkGeneral(at string, g config.General, env config.Environment) problem.List
-	// class gives a decided NodePool its node class, and reports what the scaler refuses of either.
-	class(d *decision, at string, s classSettings, n *NodePool)
+	// class plans the node class of a NodePool, and reports what is wrong with it.
+	class(at string, s classSettings, env config.Environment) (nodepool.NodeClass, problem.List)
 }
 
 // classSettings are what the configuration of a pool says of its node class.
 type classSettings struct {
-	diskGiB     int
-	localNVMe   bool
-	reservation *config.Reservation
-	kubelet     map[string]any
-}
-
-func settingsOf(c config.Pool) classSettings {
-	return classSettings{
-		diskGiB:     c.DiskGiB,
-		localNVMe:   c.LocalDisks != "",
-		reservation: c.Reservation,
-		kubelet:     c.Kubelet,
-	}
-}
-
-func (s classSettings) reservationIDs() []string {
-	if s.reservation == nil {
-		return nil
-	}
-	return []string{s.reservation.ID}
+	diskGiB        int
+	localNVMe      bool
+	reservationIDs []string
+	kubelet        nodepool.Kubelet
 }
 
 // staticSurge is how many nodes a static pool may have beyond its count while a node is replaced. They are never
@@ -51,9 +33,12 @@ const staticSurge = 1
 // decideNodePool makes a GPU pool a NodePool of a scaler that checks its limits with delay, and so may pass them for a
 // while.
 func decideNodePool(s nodePooler, d *decision, at string, c config.Pool, p *Pool) {
-	n := &NodePool{Spec: d.spec(c, p), Zones: p.Facts.Zones}
-	s.class(d, at, settingsOf(c), n)
-	p.NodePool = n
+	p.NodePool = d.nodePool(s, at, d.spec(c, p), p.Facts.Zones, classSettings{
+		diskGiB:        c.DiskGiB,
+		localNVMe:      c.LocalDisks != "",
+		reservationIDs: c.ReservationIDs(),
+		kubelet:        c.Kubelet,
+	})
 	p.handedOver = d.leftToGitOps()
 	p.Facts.MaximumIsSoft = !c.Static
 	switch {
@@ -71,44 +56,25 @@ func (d *decision) leftToGitOps() bool {
 	return d.env.GitOps.NodePools == "manifests" && !d.env.GitOps.Applied
 }
 
-// spec of a GPU pool's NodePool.
-func (d *decision) spec(c config.Pool, p *Pool) nodepool.Spec {
-	shape := d.answers.Shapes[c.InstanceTypes[0]].Value()
-	s := nodepool.Spec{
-		Name:                   c.Name,
-		CapacityTypes:          c.CapacityTypes,
-		Zones:                  p.Facts.Zones,
-		Architecture:           shape.Architecture,
-		Labels:                 c.Labels,
-		Taints:                 c.AllTaints(),
-		StartupTaints:          c.StartupTaints,
-		Weight:                 c.Weight,
-		ExpireAfter:            c.ExpireAfter,
-		TerminationGracePeriod: c.TerminationGracePeriod,
-		Disruption:             nodepool.Disruption{ConsolidateAfter: c.ConsolidateAfter, Budgets: budgets(c.Budgets)},
-		Advertised: &nodepool.Advertised{
-			InstanceTypes: c.InstanceTypes,
-			DeviceMode:    c.DeviceMode,
-			VCPUs:         shape.VCPUs,
-			GPUs:          shape.GPUs,
-			Static:        c.Static,
-		},
-	}
-	if c.MaxNodeCount != nil {
-		s.Advertised.MaxNodeCount = *c.MaxNodeCount
-	}
-	if c.Static {
-		// One more than the count, or Karpenter could never replace a drifted node: it makes the new one first.
-		s.Advertised.NodeCount, s.Advertised.MaxNodeCount = *c.NodeCount, *c.NodeCount+staticSurge
-	}
-	return s
+// nodePool of a spec with its class; what either cannot be is a problem of the pool at that path.
+func (d *decision) nodePool(s nodePooler, at string, spec nodepool.Spec, zones []string, c classSettings) *NodePool {
+	class, problems := s.class(at, c, d.env)
+	d.problems().Join(problems)
+	d.problems().Join(nodepool.Validate(at, spec, class.Kind))
+	return &NodePool{Spec: spec, Class: class, Zones: zones}
 }
 
-func budgets(given []config.Budget) (out []nodepool.Budget) {
-	for _, b := range given {
-		out = append(out, nodepool.Budget{Nodes: b.Nodes, Schedule: b.Schedule, Duration: b.Duration, Reasons: b.Reasons})
+// spec of a GPU pool's NodePool: what the configuration says of it, and what AWS says of its nodes.
+func (d *decision) spec(c config.Pool, p *Pool) nodepool.Spec {
+	shape := d.answers.Shapes[c.InstanceTypes[0]].Value()
+	s := c.Spec()
+	s.Zones, s.Architecture = p.Facts.Zones, shape.Architecture
+	s.Advertised.VCPUs, s.Advertised.GPUs = shape.VCPUs, shape.GPUs
+	if c.Static {
+		// One more than the count, or Karpenter could never replace a drifted node: it makes the new one first.
+		s.Advertised.MaxNodeCount = s.Advertised.NodeCount + staticSurge
 	}
-	return out
+	return s
 }
 
 // smallestGeneral is the smallest node that the general pool is assumed to make: of the categories it may use, none
@@ -134,26 +100,14 @@ func (d *decision) generalPool(g config.General) Pool {
 		Labels:         map[string]string{pool.PoolLabel: config.GeneralPool},
 		ScalesFromZero: true,
 		MaximumIsSoft:  true,
-		Uses:           capacityplan.SubnetUses(zones, d.addresses(smallestGeneral, nil)),
+		Uses:           capacityplan.SubnetUses(zones, d.addresses(smallestGeneral, 0)),
 		Notes: []string{"its nodes have several shapes; the smallest it could make stand for all when addresses are " +
 			"kept for it"},
 	}
 	f.Ceilings = []capacityplan.Bound{capacityplan.ConfiguredCeiling(f.Scaler, false, f.Configured, f.PerNode)}
-	n := &NodePool{Zones: zones, Spec: nodepool.Spec{
-		Name:          config.GeneralPool,
-		CapacityTypes: g.CapacityTypes,
-		Zones:         g.Zones,
-		StartupTaints: g.StartupTaints,
-		ExpireAfter:   g.ExpireAfter,
-		Disruption:    nodepool.Disruption{ConsolidateAfter: g.ConsolidateAfter, Budgets: budgets(g.Budgets)},
-		General: &nodepool.General{
-			Categories: g.InstanceCategories,
-			VCPUs:      g.Limits.VCPUs,
-			MemoryGiB:  g.Limits.MemoryGiB,
-		},
-	}}
+	p := Pool{Facts: f, StartupTaints: g.StartupTaints}
 	if s, ok := scalers[g.Scaler].(nodePooler); ok { // Check has refused any other
-		s.class(d, config.GeneralPool, classSettings{diskGiB: g.DiskGiB}, n)
+		p.NodePool = d.nodePool(s, config.GeneralPool, g.Spec(), zones, classSettings{diskGiB: g.DiskGiB})
 	}
-	return Pool{Facts: f, NodePool: n, StartupTaints: g.StartupTaints}
+	return p
 }

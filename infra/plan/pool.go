@@ -8,7 +8,6 @@ import (
 
 	"github.com/headroom-eks/headroom/capacity"
 	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
-	"github.com/headroom-eks/headroom/components/automode"
 	"github.com/headroom-eks/headroom/components/clusterautoscaler"
 	"github.com/headroom-eks/headroom/components/nodegroup"
 	"github.com/headroom-eks/headroom/components/nodepool"
@@ -49,13 +48,12 @@ type Group struct {
 	Say string
 }
 
-// NodePool is the NodePool of a pool with its node class: Karpenter's, or Auto Mode's.
+// NodePool is the NodePool of a pool with its node class, of whichever kind.
 type NodePool struct {
-	Spec nodepool.Spec
+	Spec  nodepool.Spec
+	Class nodepool.NodeClass
 	// Zones of the subnets in which its nodes start.
-	Zones         []string
-	Class         nodepool.Class
-	AutoModeClass automode.Class
+	Zones []string
 }
 
 // Name of the pool.
@@ -113,7 +111,7 @@ func (d *decision) gpuPool(at string, c config.Pool) Pool {
 // bounds adds what holds a pool of any scaler.
 func (d *decision) bounds(c config.Pool, shape pool.Shape, p *Pool) {
 	f := &p.Facts
-	f.Uses = append(capacityplan.SubnetUses(f.Zones, d.addresses(shape, c.Kubelet)),
+	f.Uses = append(capacityplan.SubnetUses(f.Zones, d.addresses(shape, c.Kubelet.MaxPods)),
 		capacityplan.QuotaUses(c.InstanceTypes[0], shape.VCPUs, c.CapacityTypes)...)
 	f.Ceilings = append(f.Ceilings, capacityplan.ConfiguredCeiling(c.Scaler, c.Static, f.Configured, f.PerNode))
 	if len(f.Zones) == 1 {
@@ -149,12 +147,13 @@ func (d *decision) zonesOf(c config.Pool) ([]string, error) {
 	return found, err
 }
 
-// addresses that a full node of the shape takes out of its subnet; 0 when the shape is not known.
-func (d *decision) addresses(shape pool.Shape, kubelet map[string]any) int {
+// addresses that a full node of the shape takes out of its subnet; 0 when the shape is not known. MaxPods is the pool's
+// own limit, 0 when there is none.
+func (d *decision) addresses(shape pool.Shape, maxPods int) int {
 	cni := capacityplan.CNI{PrefixDelegation: d.env.Network.PrefixDelegation || d.plan.Cluster.AutoMode}
 	pods := capacityplan.MaxPods(shape, cni.PrefixDelegation)
-	if most, ok := kubelet["maxPods"].(float64); ok && most > 0 {
-		pods = int(most)
+	if maxPods > 0 {
+		pods = maxPods
 	}
 	const onHostNetwork = 2 // network add-on and kube-proxy
 	return cni.AddressesNeeded(shape.MaxENIs, shape.IPv4PerENI, pods-onHostNetwork)

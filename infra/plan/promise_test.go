@@ -147,7 +147,7 @@ func TestFewerPodsOnANodeLeaveRoomForMoreNodes(t *testing.T) {
 		p := Decide(valid(t, with(gpuPool(pool.Karpenter, changes...))), answers()).Pools[1]
 		return p.Facts.Uses[0].CostPerNode
 	}
-	few := cost(func(p *config.Pool) { p.Kubelet = map[string]any{"maxPods": 8.0} })
+	few := cost(func(p *config.Pool) { p.Kubelet.MaxPods = 8 })
 	if all := cost(); few >= all || few == 0 {
 		t.Errorf("%d addresses with 8 pods, %d with all", few, all)
 	}

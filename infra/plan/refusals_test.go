@@ -67,7 +67,7 @@ var awsRefusals = []struct {
 		func(env *config.Environment) { env.PodsSelectPool = true },
 	}, nil, `pools: a, b start with nodes of 68 vCPUs together, and the quota L-DB2E81BA allows 64`},
 	{"more labels than an Auto Scaling group has tags", environmentOf(gpuPool(pool.ClusterAutoscaler, manyLabels)), nil,
-		`tags, and an Auto Scaling group has room for`},
+		`make more tags than the 45 for which an Auto Scaling group has room`},
 	{"a network with a subnet of another VPC", existingNetwork, func(a *ask.Answers) {
 		a.Network.CIDR = ask.Known("10.0.0.0/16")
 		a.Network.Subnets = []ask.Subnet{
@@ -97,7 +97,7 @@ func environmentOf(pools ...config.Pool) []func(*config.Environment) {
 
 var existingNetwork = []func(*config.Environment){func(env *config.Environment) {
 	env.Network = config.Network{Existing: &config.ExistingNetwork{
-		VPCID:            "vpc-1",
+		VpcID:            "vpc-1",
 		PrivateSubnetIDs: []string{"subnet-a", "subnet-b"},
 	}}
 }}

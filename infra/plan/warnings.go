@@ -39,7 +39,7 @@ func (d *decision) lockedOut() (warning string) {
 			continue
 		}
 		admins++
-		if a.PrincipalARN == arn || len(caller) > 1 && strings.HasSuffix(a.PrincipalARN, "/"+caller[1]) {
+		if a.PrincipalArn == arn || len(caller) > 1 && strings.HasSuffix(a.PrincipalArn, "/"+caller[1]) {
 			return ""
 		}
 	}

@@ -23,7 +23,7 @@ func warning(p Plan, text string) string {
 func TestWhoRunsTheProgramIsToldBeforeBeingLockedOut(t *testing.T) {
 	admins := func(env *config.Environment) {
 		env.Cluster.Access = map[string]config.Access{"admins": {
-			PrincipalARN: "arn:aws:iam::123456789012:role/path/admins",
+			PrincipalArn: "arn:aws:iam::123456789012:role/path/admins",
 			Policy:       "cluster-admin",
 		}}
 	}

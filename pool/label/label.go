@@ -1,6 +1,7 @@
 // Package label holds the rules about labels and taints of nodes: what Kubernetes, EKS and Karpenter accept.
 //
-// It owns the rules and no value: which labels and taints a pool has is decided where the pool is. It imports no Pulumi.
+// It owns the rules and no value: which labels and taints a pool has is decided where the pool is. It imports no
+// Pulumi.
 package label
 
 import (
@@ -24,50 +25,50 @@ var kubeletLabels = []string{
 // kubeletDomains are the reserved domains in which a kubelet may set any label.
 var kubeletDomains = []string{"kubelet.kubernetes.io", "node.kubernetes.io"}
 
+// reservedDomains belong to Kubernetes and EKS.
+var reservedDomains = []string{"eks.amazonaws.com", "kubernetes.io", "k8s.io"}
+
 // karpenterDomains are refused by Karpenter in a NodePool's template, on top of the Kubernetes ones.
 // https://karpenter.sh/docs/concepts/scheduling/#user-defined-labels-annotations
 var karpenterDomains = []string{"karpenter.sh", "karpenter.k8s.aws"}
 
-// Validate reports every node label that the scaler's nodes could not carry. Path names the map.
-//
-// With a managed group a label of a reserved domain is accepted by some APIs and then stops the kubelet, so that nodes
-// never join (field fault BR-64); Karpenter refuses its own domains too (field fault BR-65).
-func Validate(path string, scaler pool.Scaler, labels map[string]string) (problems problem.List) {
+// ValidateGroup reports every label that nodes of a managed group could not carry. Path names the map. A label of a
+// reserved domain is accepted by some APIs and then stops the kubelet, so that nodes never join (field fault BR-64).
+func ValidateGroup(path string, labels map[string]string) problem.List {
+	return validate(path, labels, func(key string) (string, bool) {
+		prefix, _, _ := strings.Cut(key, "/")
+		if slices.Contains(kubeletLabels, key) || slices.Contains(kubeletDomains, prefix) {
+			return "", false
+		}
+		return inDomain(key, reservedDomains...)
+	})
+}
+
+// ValidateNodePool reports every label that nodes of a NodePool could not carry. Karpenter refuses its own domains, and
+// those that a kubelet may set itself (field fault BR-65).
+func ValidateNodePool(path string, labels map[string]string) problem.List {
+	return validate(path, labels, func(key string) (string, bool) {
+		return inDomain(key, slices.Concat(karpenterDomains, reservedDomains)...)
+	})
+}
+
+func validate(path string, labels map[string]string, reserved func(key string) (string, bool)) (problems problem.List) {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		at := fmt.Sprintf("%s[%q]", path, key)
 		for _, msg := range validation.IsQualifiedName(key) {
-			problems.Addf(at, "the key is not a qualified name: %s", msg)
+			problems.Add(at, "the key is refused by Kubernetes: "+msg, nil, "")
 		}
 		for _, msg := range validation.IsValidLabelValue(labels[key]) {
-			problems.Addf(at, "value %q is not allowed: %s", labels[key], msg)
+			problems.Add(at, "the value is refused by Kubernetes: "+msg, labels[key], "")
 		}
 		if key == pool.PoolLabel || key == pool.ClusterTag {
-			problems.Addf(at, "the label is set by the program itself; remove it")
+			problems.Add(at, "the label is set by the program itself", nil, "remove it")
 			continue
 		}
-		if domain, reserved := reservedDomain(scaler, key); reserved {
-			problems.Addf(at, "domain %q is reserved, nodes would not join with it; use a domain of your own", domain)
+		if domain, found := reserved(key); found {
+			problems.Add(at, fmt.Sprintf("domain %q is reserved, nodes would not join with it", domain), nil,
+				"use a domain of your own")
 		}
 	}
 	return problems
-}
-
-func reservedDomain(scaler pool.Scaler, key string) (string, bool) {
-	if scaler.Dynamic() {
-		if domain, found := inDomain(key, karpenterDomains...); found {
-			return domain, true
-		}
-	}
-	if domain, found := inDomain(key, "eks.amazonaws.com"); found {
-		return domain, true
-	}
-	domain, found := inDomain(key, "kubernetes.io", "k8s.io")
-	if !found || slices.Contains(kubeletLabels, key) && scaler.ManagedGroup() {
-		return "", false
-	}
-	prefix, _, _ := strings.Cut(key, "/")
-	if slices.Contains(kubeletDomains, prefix) && scaler.ManagedGroup() {
-		return "", false
-	}
-	return domain, true
 }

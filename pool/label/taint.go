@@ -15,18 +15,15 @@ func ValidateTaints(path string, taints []pool.Taint) (problems problem.List) {
 	for i, t := range taints {
 		at := fmt.Sprintf("%s[%d] %q", path, i, t.Key)
 		for _, msg := range validation.IsQualifiedName(t.Key) {
-			problems.Addf(at, "the key is not a qualified name: %s", msg)
+			problems.Add(at, "the key is refused by Kubernetes: "+msg, nil, "")
 		}
 		for _, msg := range validation.IsValidLabelValue(t.Value) {
-			problems.Addf(at, "value %q is not allowed: %s", t.Value, msg)
+			problems.Add(at, "the value is refused by Kubernetes: "+msg, t.Value, "")
 		}
-		if !slices.Contains(pool.Effects, t.Effect) {
-			problems.Addf(at, "effect %q is unknown; use one of %s, %s, %s", t.Effect, pool.NoSchedule, pool.NoExecute,
-				pool.PreferNoSchedule)
-		}
+		problem.OneOf(&problems, at+".effect", t.Effect, pool.Effects)
 		for _, earlier := range taints[:i] {
-			if earlier.Key == t.Key && earlier.Effect == t.Effect {
-				problems.Addf(at, "the taint is given twice with effect %s; keep one", t.Effect)
+			if earlier.Same(t) {
+				problems.Add(at, "the taint is given twice with one effect", string(t.Effect), "keep one")
 				break
 			}
 		}
@@ -34,7 +31,33 @@ func ValidateTaints(path string, taints []pool.Taint) (problems problem.List) {
 	return problems
 }
 
-// inDomain tells whether a key lies in a domain that Kubernetes or EKS keeps for itself, sub-domains included.
+// ValidateStartupTaints reports what ValidateTaints does, and taints that stay: those among the pool's own too.
+func ValidateStartupTaints(path string, startup, taints []pool.Taint) problem.List {
+	problems := ValidateTaints(path, startup)
+	for i, t := range startup {
+		if slices.ContainsFunc(taints, t.Same) {
+			problems.Add(fmt.Sprintf("%s[%d] %q", path, i, t.Key), "is among the pool's taints too, with the same "+
+				"effect",
+				string(t.Effect), "keep one")
+		}
+	}
+	return problems
+}
+
+// ValidateTaintDomains reports taints under the domains that Karpenter keeps for itself. Its nodes never get rid of a
+// copy of one. https://karpenter.sh/docs/concepts/disruption/#disruption-controller
+func ValidateTaintDomains(path string, taints []pool.Taint) (problems problem.List) {
+	for i, t := range taints {
+		if domain, own := inDomain(t.Key, karpenterDomains...); own {
+			problems.Add(fmt.Sprintf("%s[%d] %q", path, i, t.Key),
+				fmt.Sprintf("taints under %s are Karpenter's own", domain),
+				nil, "use a domain of your own")
+		}
+	}
+	return problems
+}
+
+// inDomain reports whether a key lies in a domain that Kubernetes or EKS keeps for itself, sub-domains included.
 func inDomain(key string, domains ...string) (string, bool) {
 	domain, _, found := strings.Cut(key, "/")
 	if !found {

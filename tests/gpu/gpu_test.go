@@ -26,7 +26,7 @@ const (
 	draDriver    = "sigs.k8s.io/dra-driver-nvidia-gpu"
 )
 
-var pools = gpu.Pools{
+var pools = []gpu.Target{
 	{Name: "l4", Scaler: pool.Karpenter, DeviceMode: pool.Plugin, Taints: []pool.Taint{pool.GPUTaint}},
 	{Name: "l4-fixed", Scaler: pool.Fixed, DeviceMode: pool.Plugin, Taints: []pool.Taint{
 		pool.GPUTaint, {

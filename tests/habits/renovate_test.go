@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // A rule whose pattern matches nothing raises nothing and says nothing. So each pattern of renovate.json has to match a
-// file, and each expression a pin in one of its files. Renovate matches with RE2, as Go does:
+// file, and each expression a pin in one of its files. A pin that is written down twice, as a constant and as the default
+// that the schema documents, is raised in both or would ship the older one: so all pins of a rule are equal. Renovate matches with RE2, as Go does:
 // https://docs.renovatebot.com/string-pattern-matching/
 func TestEveryPinThatRenovateRaisesIsThere(t *testing.T) {
 	const path = root + "/renovate.json"
@@ -50,21 +52,31 @@ func TestEveryPinThatRenovateRaisesIsThere(t *testing.T) {
 					t.Errorf("managerFilePatterns: no Go file matches %s; name the file that holds the pin now", p)
 				}
 			}
+			var all []string
 			for _, s := range m.MatchStrings {
-				if !holdsPin(matched, regexp.MustCompile(s)) {
+				found := pins(matched, regexp.MustCompile(s))
+				if len(found) == 0 {
 					t.Errorf("matchStrings: %s matches in none of %s; write it as the pin stands there now",
 						s, m.ManagerFilePatterns)
 				}
+				all = append(all, found...)
+			}
+			slices.Sort(all)
+			if all = slices.Compact(all); len(all) > 1 {
+				t.Errorf("the pins differ: %q; write one version in every place", all)
 			}
 		})
 	}
 }
 
-func holdsPin(files map[string]string, expression *regexp.Regexp) bool {
+// pins are the versions that the expression finds in the files.
+func pins(files map[string]string, expression *regexp.Regexp) (found []string) {
 	for _, text := range files {
-		if m := expression.FindStringSubmatch(text); m != nil && m[expression.SubexpIndex("currentValue")] != "" {
-			return true
+		for _, m := range expression.FindAllStringSubmatch(text, -1) {
+			if pin := m[expression.SubexpIndex("currentValue")]; pin != "" {
+				found = append(found, pin)
+			}
 		}
 	}
-	return false
+	return found
 }

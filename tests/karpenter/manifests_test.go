@@ -129,14 +129,11 @@ func classes() map[string]nodepool.Manifest {
 			},
 		}, byRole},
 	} {
-		if err := nodepool.ValidateClass(name, c.class).Err(); err != nil {
+		planned, problems := nodepool.PlanNodeClass(name, c.class)
+		if err := problems.Err(); err != nil {
 			panic(err)
 		}
-		m, err := nodepool.PlanNodeClass("gpu-l4", c.class, c.wiring)
-		if err != nil {
-			panic(err)
-		}
-		out[name] = m
+		out[name] = planned.Manifest("gpu-l4", c.wiring)
 	}
 	return out
 }
@@ -224,7 +221,7 @@ func TestNodePoolsAreKarpentersOwn(t *testing.T) {
 	d := definitionOf(t, "nodepools.karpenter.sh")
 	for name, spec := range pools() {
 		t.Run(name, func(t *testing.T) {
-			if err := nodepool.Validate(name, spec).Err(); err != nil {
+			if err := nodepool.Validate(name, spec, nodepool.EC2NodeClass).Err(); err != nil {
 				t.Fatal(err)
 			}
 			m, err := nodepool.PlanNodePool(spec, nodepool.EC2NodeClass)

@@ -1,0 +1,26 @@
+package build
+
+import (
+	"github.com/headroom-eks/headroom/components/nodepool"
+	"github.com/headroom-eks/headroom/infra/plan"
+)
+
+// makeNodePool makes a decided NodePool, or gives it as manifests to those who apply it elsewhere. The caller fills in as
+// whom its nodes run and what must outlive them.
+func (b *builder) makeNodePool(p plan.Pool, args nodepool.Args) error {
+	args.Spec, args.Class = p.NodePool.Spec, p.NodePool.Class
+	args.Cluster = b.Cluster.Handle()
+	args.SubnetIDs = b.network.Private.In(p.NodePool.Zones...).IDs()
+	gitOps := b.plan.Environment.GitOps
+	args.KeepOnDelete = gitOps.NodePools == "keep"
+	if gitOps.NodePools == "manifests" {
+		files, err := nodepool.Manifests(p.Name(), &args)
+		b.Manifests = append(b.Manifests, files)
+		return err
+	}
+	made, err := nodepool.New(b.ctx, "pool-"+p.Name(), &args, b.inCluster())
+	if err == nil {
+		b.Pools = append(b.Pools, made.Name)
+	}
+	return err
+}
