@@ -132,13 +132,13 @@ func agent(t *testing.T, made []map[string]any, name string) appsv1.DaemonSet {
 func plugin(t *testing.T) []map[string]any {
 	t.Helper()
 	return objects(t, devicePlugin, gpu.DefaultDevicePluginVersion, "nvidia-device-plugin",
-		gpu.DevicePluginValues(pools.With(pool.Plugin)))
+		gpu.DevicePluginValues(gpu.With(pool.Plugin, pools)))
 }
 
 func dra(t *testing.T) []map[string]any {
 	t.Helper()
 	return objects(t, draDriver, gpu.DefaultDRADriverVersion, "dra-driver-nvidia-gpu",
-		gpu.DRADriverValues(pools.With(pool.DRA)))
+		gpu.DRADriverValues(gpu.With(pool.DRA, pools)))
 }
 
 // node of a pool, as the kubelet registers it.
