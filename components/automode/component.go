@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/headroom-eks/headroom/components/handle"
+	"github.com/headroom-eks/headroom/components/iampolicy"
 	"github.com/headroom-eks/headroom/problem"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/iam"
@@ -18,7 +19,7 @@ const accessType = "headroom:automode:Access"
 type Args struct {
 	// Settings the cluster was given; Enabled must be true.
 	Settings Settings
-	// Cluster that the nodes join: its partition, DNS suffix, name and tags are used.
+	// Cluster that the nodes join: its partition, name and tags are used.
 	Cluster handle.Cluster
 	// ClusterRoleName of the cluster's own role.
 	ClusterRoleName pulumi.StringInput
@@ -72,11 +73,13 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 }
 
 func (a *Args) validate(name string) (problems problem.List) {
-	if a == nil || a.Cluster.Name == nil || a.ClusterRoleName == nil || a.Cluster.Partition == "" ||
-		a.Cluster.DNSSuffix == "" {
-		problems.Add(name, "partition, DNS suffix, cluster name and cluster role are all needed", nil, "pass each")
+	if a == nil {
+		problems.Add(name, "has no arguments", nil, "give them")
 		return problems
 	}
+	problems.Require(name+".cluster.name", a.Cluster.Name != nil)
+	problems.Require(name+".cluster.partition", a.Cluster.Partition != "")
+	problems.Require(name+".clusterRoleName", a.ClusterRoleName != nil)
 	problems.Join(a.Settings.Validate(name))
 	if !a.Settings.Enabled {
 		problems.Add(name, "Auto Mode is off in the cluster's settings", nil, "turn it on or leave this out")
@@ -107,7 +110,7 @@ func (c *Access) permitTags(ctx *pulumi.Context, name string, args *Args) error 
 }
 
 func (c *Access) nodeRole(ctx *pulumi.Context, name string, args *Args) (*iam.Role, error) {
-	trust, err := nodeTrust(args.Cluster.DNSSuffix)
+	trust, err := iampolicy.EC2Trust(args.Cluster.Partition)
 	if err != nil {
 		return nil, fmt.Errorf("write trust of %s: %w", name, err)
 	}
@@ -120,7 +123,7 @@ func (c *Access) nodeRole(ctx *pulumi.Context, name string, args *Args) (*iam.Ro
 		return nil, fmt.Errorf("create node role of %s: %w", name, err)
 	}
 	for _, key := range slices.Sorted(maps.Keys(nodePolicies)) {
-		arn := pulumi.String(managedPolicyArn(args.Cluster.Partition, nodePolicies[key]))
+		arn := pulumi.String(iampolicy.ManagedPolicyArn(args.Cluster.Partition, nodePolicies[key]))
 		if err := c.attach(ctx, name+"-nodes-"+key, role.Name, arn); err != nil {
 			return nil, err
 		}
@@ -141,7 +144,7 @@ func (c *Access) admitNodes(ctx *pulumi.Context, name string, args *Args, role *
 	association, err := eks.NewAccessPolicyAssociation(ctx, name+"-nodes", &eks.AccessPolicyAssociationArgs{
 		ClusterName:  args.Cluster.Name,
 		PrincipalArn: role.Arn,
-		PolicyArn:    pulumi.String(accessPolicyArn(args.Cluster.Partition, autoNodePolicy)),
+		PolicyArn:    pulumi.String(iampolicy.AccessPolicyArn(args.Cluster.Partition, autoNodePolicy)),
 		AccessScope:  eks.AccessPolicyAssociationAccessScopeArgs{Type: pulumi.String("cluster")},
 		// The principal is named by the role, not by the entry, so nothing else says that the entry comes first.
 	}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{entry}))

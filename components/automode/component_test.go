@@ -39,7 +39,6 @@ func theCluster() handle.Cluster {
 	return handle.Cluster{
 		Account: handle.Account{
 			Partition: "aws",
-			DNSSuffix: "amazonaws.com",
 			Tags:      map[string]string{"env": "dev"},
 		},
 		KubernetesVersion: "1.36",

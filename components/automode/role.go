@@ -21,22 +21,6 @@ const (
 	autoNodePolicy  = "AmazonEKSAutoNodePolicy"
 )
 
-func managedPolicyArn(partition, name string) string {
-	return fmt.Sprintf("arn:%s:iam::aws:policy/%s", partition, name)
-}
-
-func accessPolicyArn(partition, name string) string {
-	return fmt.Sprintf("arn:%s:eks::aws:cluster-access-policy/%s", partition, name)
-}
-
-// nodeTrust lets EC2 instances take the node role. The suffix of service names is the partition's ("amazonaws.com").
-func nodeTrust(dnsSuffix string) (string, error) {
-	return iampolicy.New(iampolicy.Statement{
-		Principal: iampolicy.Principal{"Service": {"ec2." + dnsSuffix}},
-		Action:    iampolicy.Strings{"sts:AssumeRole"},
-	}).JSON(iampolicy.TrustLimit)
-}
-
 // Conditions of the cluster role's extra permission. EKS opens the session with the cluster's name as a tag, so one
 // text fits every cluster and none reaches into another.
 const (

@@ -78,12 +78,6 @@ func TestPartitionReachesEveryArn(t *testing.T) {
 	if strings.Contains(text, "arn:aws:") {
 		t.Errorf("a commercial ARN in %s", text)
 	}
-	for _, arn := range []string{managedPolicyArn("aws-cn", nodePolicies["worker"]),
-		accessPolicyArn("aws-cn", autoNodePolicy)} {
-		if !strings.HasPrefix(arn, "arn:aws-cn:") {
-			t.Error(arn)
-		}
-	}
 }
 
 // The permission of a plain worker node, AmazonEKSWorkerNodePolicy or the network plugin's, would be more than Auto

@@ -3,8 +3,9 @@
 //
 // It owns what differs from Karpenter run by us: when EKS makes the nodes' access entry and when it must be ours, the
 // fields of an eks.amazonaws.com NodeClass, how long a node may live, and which settings cannot be had. It does not own
-// the cluster and its settings (package cluster), the NodePools (package nodepool), nor what Auto Mode brings itself:
-// scaler, network plugin, CoreDNS, volume driver, load balancer controller, device plugin and DRA driver.
+// the cluster (package cluster, which takes the settings from here), the NodePools (package nodepool), nor what Auto
+// Mode brings itself: scaler, network plugin, CoreDNS, volume driver, load balancer controller, device plugin and DRA
+// driver.
 package automode
 
 import (

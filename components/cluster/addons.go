@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/headroom-eks/headroom/components/handle"
+	"github.com/headroom-eks/headroom/components/iampolicy"
 	"github.com/headroom-eks/headroom/components/irsa"
 	"github.com/headroom-eks/headroom/pool"
 	awseks "github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
@@ -83,10 +84,12 @@ func NewAddons(ctx *pulumi.Context, name string, args *AddonsArgs, opts ...pulum
 
 func (c *Addons) ebs(ctx *pulumi.Context, name string, args *AddonsArgs) ([]pulumi.Resource, error) {
 	role, err := irsa.New(ctx, name+"-ebs-csi", &irsa.Args{
-		Cluster:           args.Cluster,
-		Namespace:         ebsNamespace,
-		ServiceAccount:    ebsServiceAccount,
-		ManagedPolicyArns: map[string]string{"driver": ebsPolicyArn(args.Cluster.Partition)},
+		Cluster:        args.Cluster,
+		Namespace:      ebsNamespace,
+		ServiceAccount: ebsServiceAccount,
+		ManagedPolicyArns: map[string]string{
+			"driver": iampolicy.ManagedPolicyArn(args.Cluster.Partition, ebsPolicy),
+		},
 	}, pulumi.Parent(c))
 	if err != nil {
 		return nil, err

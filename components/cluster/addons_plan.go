@@ -10,6 +10,7 @@ import (
 const (
 	ebsNamespace      = "kube-system"
 	ebsServiceAccount = "ebs-csi-controller-sa"
+	ebsPolicy         = "service-role/AmazonEBSCSIDriverPolicy" // of AWS
 )
 
 // storageClassName of the default storage class.
@@ -22,10 +23,6 @@ func provisioner(autoMode bool) string {
 		return "ebs.csi.eks.amazonaws.com"
 	}
 	return "ebs.csi.aws.com"
-}
-
-func ebsPolicyArn(partition string) string {
-	return "arn:" + partition + ":iam::aws:policy/service-role/AmazonEBSCSIDriverPolicy"
 }
 
 // systemTolerations let an add-on run on the system group. Given at all, they replace the add-on's own, which has the

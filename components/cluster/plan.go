@@ -26,7 +26,7 @@ var accessPolicies = map[string]string{
 }
 
 func accessPolicyArn(partition, policy string) string {
-	return "arn:" + partition + ":eks::aws:cluster-access-policy/" + accessPolicies[policy]
+	return iampolicy.AccessPolicyArn(partition, accessPolicies[policy])
 }
 
 // creatorIsAdmin reports whether EKS makes the principal that creates the cluster its admin: only when nobody else is

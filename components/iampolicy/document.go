@@ -1,8 +1,8 @@
 // Package iampolicy is the one typed form of an AWS policy document that every component builds: trust policies,
 // permissions, key and queue policies.
 //
-// It owns the shape, the canonical JSON and the size limits. It does not own what any role may do: each component keeps
-// its own statements. It imports no Pulumi.
+// It owns the shape, the canonical JSON and the size limits, how the policies that AWS keeps are addressed, and how EC2
+// is trusted. It does not own what any role may do: each component keeps its own statements. It imports no Pulumi.
 package iampolicy
 
 import (

@@ -261,7 +261,7 @@ func TestNodesJoinByOneLinuxEntryThatFollowsTheRole(t *testing.T) {
 }
 
 func TestNodePoliciesAreAttachedByARNsKnownBeforehand(t *testing.T) {
-	r, _ := nodeRole(t, &karpenter.NodeRoleArgs{Cluster: args().Cluster, SSM: true})
+	r, _ := nodeRole(t, &karpenter.NodeRoleArgs{Cluster: args().Cluster})
 	var got []string
 	for _, a := range r.Of(attachmentType) {
 		got = append(got, a.Inputs["policyArn"].(string))
@@ -272,8 +272,9 @@ func TestNodePoliciesAreAttachedByARNsKnownBeforehand(t *testing.T) {
 	slices.Sort(got)
 	prefix := "arn:aws-us-gov:iam::aws:policy/"
 	want := []string{
-		prefix + "AmazonEC2ContainerRegistryPullOnly", prefix + "AmazonEKSWorkerNodePolicy", prefix + "AmazonEKS_CNI_Policy",
-		prefix + "AmazonSSMManagedInstanceCore",
+		prefix + "AmazonEC2ContainerRegistryPullOnly",
+		prefix + "AmazonEKSWorkerNodePolicy",
+		prefix + "AmazonEKS_CNI_Policy",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("field faults BR-40, BR-47:\n%s", diff)

@@ -17,8 +17,6 @@ const nodeRoleType = "headroom:karpenter:NodeRole"
 type NodeRoleArgs struct {
 	// Cluster that the nodes join: its partition, name and tags are used.
 	Cluster handle.Cluster
-	// SSM lets Session Manager reach the nodes.
-	SSM bool
 	// InstanceProfile makes a profile of the role beforehand, for networks from which the controller cannot reach IAM,
 	// which has no endpoint of its own (field fault BR-48). Node classes then name the profile and no role.
 	InstanceProfile bool
@@ -49,7 +47,7 @@ func NewNodeRole(ctx *pulumi.Context, name string, args *NodeRoleArgs, opts ...p
 		opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
-	trust, err := NodeTrust(args.Cluster.Partition).JSON(iampolicy.TrustLimit)
+	trust, err := iampolicy.EC2Trust(args.Cluster.Partition)
 	if err != nil {
 		return nil, fmt.Errorf("write trust of %s: %w", name, err)
 	}
@@ -62,11 +60,12 @@ func NewNodeRole(ctx *pulumi.Context, name string, args *NodeRoleArgs, opts ...p
 		return nil, fmt.Errorf("create role of %s: %w", name, err)
 	}
 	c.Name, c.Arn = role.Name, role.Arn
-	for _, policy := range nodePolicies(args.SSM) {
+	for _, policy := range nodePolicies {
 		// Made before the old one is deleted, an attachment of the same policy would be removed by that deletion (field
 		// fault BR-47).
 		attachment, err := iam.NewRolePolicyAttachment(ctx, name+"-"+policy, &iam.RolePolicyAttachmentArgs{
-			Role: role.Name, PolicyArn: pulumi.String(managedPolicyArn(args.Cluster.Partition, policy)),
+			Role:      role.Name,
+			PolicyArn: pulumi.String(iampolicy.ManagedPolicyArn(args.Cluster.Partition, policy)),
 		}, pulumi.Parent(c), pulumi.DeleteBeforeReplace(true))
 		if err != nil {
 			return nil, fmt.Errorf("attach %s to %s: %w", policy, name, err)
@@ -107,11 +106,7 @@ func validateNodeRole(name string, args *NodeRoleArgs) (problems problem.List) {
 		problems.Add(at, "no arguments were given", nil, "")
 		return problems
 	}
-	if _, found := ec2Principals[args.Cluster.Partition]; !found {
-		problems.Add(at+".partition", "is not a partition whose EC2 is known here", args.Cluster.Partition, "")
-	}
-	if args.Cluster.Name == nil {
-		problems.Add(at+".clusterName", "is missing", nil, "give it")
-	}
+	problems.Require(at+".cluster.partition", args.Cluster.Partition != "")
+	problems.Require(at+".cluster.name", args.Cluster.Name != nil)
 	return problems
 }

@@ -158,18 +158,6 @@ func TestPassRoleAdmitsBothSpellingsOfEC2InChina(t *testing.T) {
 	}
 }
 
-func TestNodeRoleIsTrustedToEC2OfItsPartition(t *testing.T) {
-	for partition, want := range map[string]iampolicy.Strings{
-		"aws":        {"ec2.amazonaws.com"},
-		"aws-us-gov": {"ec2.amazonaws.com"},
-		"aws-cn":     {"ec2.amazonaws.com", "ec2.amazonaws.com.cn"},
-	} {
-		if diff := cmp.Diff(want, NodeTrust(partition).Statement[0].Principal["Service"]); diff != "" {
-			t.Errorf("%s:\n%s", partition, diff)
-		}
-	}
-}
-
 func TestVersionsThatCannotWorkAreRefused(t *testing.T) {
 	cases := map[string]struct{ version, kubernetes, want string }{
 		"known good":              {"1.15.0", "1.36", ""},

@@ -297,62 +297,49 @@ func TestTagsReachEverythingThatCarriesThem(t *testing.T) {
 	}
 }
 
+// invalidGroups are what a change of the arguments is refused with.
+var invalidGroups = []struct {
+	want   string
+	change func(*nodegroup.Args)
+}{
+	{".nodeCount: is below minNodeCount 2 (found 1)", // field fault BR-16
+		func(a *nodegroup.Args) { a.Scaling = nodegroup.Scaling{Min: 2, Desired: 1, Max: 10} }},
+	{".nodeCount: exceeds maxNodeCount 3 (found 5)",
+		func(a *nodegroup.Args) { a.Scaling = nodegroup.Scaling{Desired: 5, Max: 3} }},
+	{".maxNodeCount: is below 1, which EKS refuses (found 0)",
+		func(a *nodegroup.Args) { a.Scaling = nodegroup.Scaling{} }},
+	{".minNodeCount: is below 0 (found -1)",
+		func(a *nodegroup.Args) { a.Scaling = nodegroup.Scaling{Min: -1, Desired: 1, Max: 1} }},
+	{`pool: is not a name (found "GPU")`, func(a *nodegroup.Args) { a.Pool = "GPU" }},
+	{"subnets: are empty", func(a *nodegroup.Args) { a.Subnets = nil }}, // field fault BR-68
+	{"zone: is not the zone of the subnets, which lie in [us-west-2a us-west-2b]",
+		func(a *nodegroup.Args) { a.Zone = "us-west-2a" }},
+	{`releaseVersion: is not an AL2023 release for Kubernetes 1.36 (found "latest")`,
+		func(a *nodegroup.Args) { a.ReleaseVersion = "latest" }},
+	{`is not an AL2023 release for Kubernetes 1.36 (found "1.35.3-20260911")`,
+		func(a *nodegroup.Args) { a.ReleaseVersion = "1.35.3-20260911" }},
+	{`domain "kubernetes.io" is reserved`, // field fault BR-64
+		func(a *nodegroup.Args) { a.Labels = map[string]string{"node-role.kubernetes.io/worker": "true"} }},
+	{`effect: is unknown (found "NO_SCHEDULE")`, func(a *nodegroup.Args) { a.Taints[0].Effect = "NO_SCHEDULE" }},
+	{"reservationId: does not go with capacity type on-demand", func(a *nodegroup.Args) { a.ReservationID = "cr-1" }},
+	{`capacityType: is unknown (found "SPOT")`, func(a *nodegroup.Args) { a.CapacityType = "SPOT" }},
+	{`shape.architecture: is unknown (found "")`, func(a *nodegroup.Args) { a.Shape.Architecture = "" }},
+	{"instanceTypes: are empty", func(a *nodegroup.Args) { a.InstanceTypes = nil }},
+	{"diskGiB: is out of range: images alone need most of 20 (found 8)",
+		func(a *nodegroup.Args) { a.DiskGiB = 8 }},
+	{"cluster.name: is missing", func(a *nodegroup.Args) { a.Cluster.Name = nil }},
+	{"role: is missing", func(a *nodegroup.Args) { a.Role = nil }},
+	{"role: is missing", func(a *nodegroup.Args) { a.Role = &nodegroup.Role{} }},
+}
+
 func TestInvalidGroupIsRefused(t *testing.T) {
-	for want, change := range map[string]func(*nodegroup.Args){
-		".nodeCount: is below minNodeCount 2 (found 1)": func(a *nodegroup.Args) {
-			a.Scaling = nodegroup.Scaling{
-				Min:     2,
-				Desired: 1,
-				Max:     10,
-			}
-		}, // field fault BR-16
-		".nodeCount: exceeds maxNodeCount 3 (found 5)": func(a *nodegroup.Args) {
-			a.Scaling = nodegroup.Scaling{Desired: 5,
-				Max: 3}
-		},
-		".maxNodeCount: is below 1, which EKS refuses (found 0)": func(
-			a *nodegroup.Args) {
-			a.Scaling = nodegroup.Scaling{}
-		},
-		".minNodeCount: is below 0 (found -1)": func(a *nodegroup.Args) {
-			a.Scaling = nodegroup.Scaling{
-				Min:     -1,
-				Desired: 1,
-				Max:     1,
-			}
-		},
-		"subnets: there is none": func(a *nodegroup.Args) { a.Subnets = nil }, // field fault BR-68
-		"its subnets lie in":     func(a *nodegroup.Args) { a.Zone = "us-west-2a" },
-		`releaseVersion: is not an AL2023 release for Kubernetes 1.36 (found "latest")`: func(
-			a *nodegroup.Args) {
-			a.ReleaseVersion = "latest"
-		},
-		`is not an AL2023 release for Kubernetes 1.36 (found "1.35.3-20260911")`: func(
-			a *nodegroup.Args) {
-			a.ReleaseVersion = "1.35.3-20260911"
-		},
-		// field fault BR-64
-		"domain \"kubernetes.io\" is reserved": func(
-			a *nodegroup.Args) {
-			a.Labels = map[string]string{"node-role.kubernetes.io/worker": "true"}
-		},
-		`effect: is unknown (found "NO_SCHEDULE")`: func(a *nodegroup.Args) { a.Taints[0].Effect = "NO_SCHEDULE" },
-		"do not go together":                       func(a *nodegroup.Args) { a.ReservationID = "cr-1" },
-		"architecture \"\" has no":                 func(a *nodegroup.Args) { a.Shape.Architecture = "" },
-		"instanceTypes: name at least one":         func(a *nodegroup.Args) { a.InstanceTypes = nil },
-		"diskGiB: is out of range: images alone need most of 20 (found 8)": func(
-			a *nodegroup.Args) {
-			a.DiskGiB = 8
-		},
-		"a node role are both needed": func(a *nodegroup.Args) { a.Role = nil },
-		"both needed":                 func(a *nodegroup.Args) { a.Role = &nodegroup.Role{} },
-	} {
-		r, _, err := run(t, answers("asg"), change)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error lacks %q: %v", want, err)
+	for _, c := range invalidGroups {
+		r, _, err := run(t, answers("asg"), c.change)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error lacks %q: %v", c.want, err)
 		}
 		if len(r.Of(template)) != 0 {
-			t.Errorf("%s: a template is registered", want)
+			t.Errorf("%s: a template is registered", c.want)
 		}
 	}
 }

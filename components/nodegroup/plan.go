@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headroom-eks/headroom/components/iampolicy"
 	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/pool/label"
 	"github.com/headroom-eks/headroom/pool/volume"
@@ -94,31 +93,18 @@ func instanceTags(cluster, poolName string, tags map[string]string) map[string]s
 	return out
 }
 
-// nodePolicies are what a node itself needs. Pulling images is all it may do with the registry.
-// https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.html
-func nodePolicies(partition string, ssm bool) map[string]string {
-	prefix := "arn:" + partition + ":iam::aws:policy/"
+// nodePolicies are what a node itself needs, by the key of their attachment. Pulling images is all it may do with the
+// registry. https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.html
+func nodePolicies(ssm bool) map[string]string {
 	policies := map[string]string{
-		"worker": prefix + "AmazonEKSWorkerNodePolicy",
-		"images": prefix + "AmazonEC2ContainerRegistryPullOnly",
-		"cni":    prefix + "AmazonEKS_CNI_Policy",
+		"worker": "AmazonEKSWorkerNodePolicy",
+		"images": "AmazonEC2ContainerRegistryPullOnly",
+		"cni":    "AmazonEKS_CNI_Policy",
 	}
 	if ssm {
-		policies["ssm"] = prefix + "AmazonSSMManagedInstanceCore"
+		policies["ssm"] = "AmazonSSMManagedInstanceCore"
 	}
 	return policies
-}
-
-// nodeTrust lets EC2 give the role to instances. China knows EC2 by two names (field fault BR-39).
-func nodeTrust(partition string) (string, error) {
-	services := iampolicy.Strings{"ec2.amazonaws.com"}
-	if partition == "aws-cn" {
-		services = append(services, "ec2.amazonaws.com.cn")
-	}
-	return iampolicy.New(iampolicy.Statement{
-		Principal: iampolicy.Principal{"Service": services},
-		Action:    iampolicy.Strings{"sts:AssumeRole"},
-	}).JSON(iampolicy.TrustLimit)
 }
 
 var poolName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
@@ -138,32 +124,27 @@ func (a Args) withDefaults() Args {
 
 func (a Args) validate() (problems problem.List) {
 	if !poolName.MatchString(a.Pool) {
-		problems.Addf("pool", "%q is not a name; use lower-case letters, digits and dashes", a.Pool)
+		problems.Add("pool", "is not a name", a.Pool, "use lower-case letters, digits and dashes")
 	}
-	if a.Cluster.Name == nil || a.Role == nil || a.Role.Arn.OutputState == nil {
-		problems.Addf("cluster", "its name and a node role are both needed")
-	}
+	problems.Require("cluster.name", a.Cluster.Name != nil)
+	problems.Require("role", a.Role != nil && a.Role.Arn.OutputState != nil)
 	if len(a.Subnets) == 0 {
-		problems.Addf("subnets", "there is none; no zone of the network offers the instance type and is among the "+
-			"pool's zones")
+		problems.Add("subnets", "are empty: no zone of the network is among the pool's and offers the instance type", nil,
+			"choose other zones or types")
 	}
-	if a.Zone != "" && (len(a.Subnets.Zones()) != 1 || a.Subnets.Zones()[0] != a.Zone) {
-		problems.Addf("zone", "the group is for %s and its subnets lie in %v", a.Zone, a.Subnets.Zones())
+	if zones := a.Subnets.Zones(); a.Zone != "" && !slices.Equal(zones, []string{a.Zone}) {
+		problems.Add("zone", fmt.Sprintf("is not the zone of the subnets, which lie in %v", zones), a.Zone,
+			"give subnets of that zone")
 	}
 	if len(a.InstanceTypes) == 0 || slices.Contains(a.InstanceTypes, "") {
-		problems.Addf("instanceTypes", "name at least one, none empty")
+		problems.Add("instanceTypes", "are empty, or one is", a.InstanceTypes, "name at least one")
 	}
-	if a.Shape.Architecture != "x86_64" && a.Shape.Architecture != "arm64" {
-		problems.Addf("shape", "architecture %q has no AL2023 image", a.Shape.Architecture)
-	}
+	problem.OneOf(&problems, "shape.architecture", a.Shape.Architecture, []string{"x86_64", "arm64"})
 	problems.Join(ValidateRelease("releaseVersion", a.ReleaseVersion, a.Cluster.KubernetesVersion))
-	if !slices.Contains(pool.CapacityTypes, a.CapacityType) {
-		problems.Addf("capacityType", "%q is unknown; use on-demand, spot or reserved", a.CapacityType)
-	}
+	problem.OneOf(&problems, "capacityType", a.CapacityType, pool.CapacityTypes)
 	if (a.CapacityType == pool.Reserved) != strings.HasPrefix(a.ReservationID, "cr-") {
-		problems.Addf("reservation", "id %q and capacity type %s do not go together; give both an id and reserved, or "+
-			"neither",
-			a.ReservationID, a.CapacityType)
+		problems.Add("reservationId", fmt.Sprintf("does not go with capacity type %s", a.CapacityType), a.ReservationID,
+			"give both an id and reserved, or neither")
 	}
 	problems.Join(volume.Validate("diskGiB", a.DiskGiB, volume.MinGiB))
 	problems.Join(a.Scaling.Validate(fmt.Sprintf("pool %q", a.Pool)))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/headroom-eks/headroom/components/handle"
+	"github.com/headroom-eks/headroom/components/iampolicy"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/iam"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
@@ -36,7 +37,7 @@ func NewRole(ctx *pulumi.Context, name string, args *RoleArgs, opts ...pulumi.Re
 	if args == nil || args.Account.Partition == "" {
 		return nil, fmt.Errorf("node role %q: the partition is empty; look it up", name)
 	}
-	trust, err := nodeTrust(args.Account.Partition)
+	trust, err := iampolicy.EC2Trust(args.Account.Partition)
 	if err != nil {
 		return nil, fmt.Errorf("trust of node role %s: %w", name, err)
 	}
@@ -53,12 +54,12 @@ func NewRole(ctx *pulumi.Context, name string, args *RoleArgs, opts ...pulumi.Re
 	if err != nil {
 		return nil, fmt.Errorf("create node role %s: %w", name, err)
 	}
-	policies := nodePolicies(args.Account.Partition, args.SSM)
+	policies := nodePolicies(args.SSM)
 	for _, key := range slices.Sorted(maps.Keys(policies)) {
 		// Made before the old one is deleted, an attachment of the same policy would go with it (field fault BR-47).
 		a, err := iam.NewRolePolicyAttachment(ctx, name+"-"+key, &iam.RolePolicyAttachmentArgs{
 			Role:      role.Name,
-			PolicyArn: pulumi.String(policies[key]),
+			PolicyArn: pulumi.String(iampolicy.ManagedPolicyArn(args.Account.Partition, policies[key])),
 		}, pulumi.Parent(c), pulumi.DeleteBeforeReplace(true))
 		if err != nil {
 			return nil, fmt.Errorf("attach policy %s of %s: %w", key, name, err)

@@ -46,7 +46,7 @@ func TestExistingNetworkIsUsedAndLeftAsItWas(t *testing.T) {
 
 	e := inAccountOf(first, "test", config.Environment{
 		Network: config.Network{Existing: &config.ExistingNetwork{
-			VPCID:            fmt.Sprint(given["vpc"]),
+			VpcID:            fmt.Sprint(given["vpc"]),
 			PrivateSubnetIDs: []string{fmt.Sprint(subnets[0]), fmt.Sprint(subnets[1])},
 		}},
 		Pools: []config.Pool{fixed("gpu-l4", "g6.xlarge", 2)},

@@ -128,7 +128,7 @@ func TestPoolsLeftToGitOpsBesideAnotherCluster(t *testing.T) {
 	env := general()
 	env.Spot.CreateServiceLinkedRole = true
 	env.GitOps.NodePools = "manifests"
-	env.Karpenter = config.Karpenter{InterruptionQueueKeyARN: arn, InstanceProfile: true}
+	env.Karpenter = config.Karpenter{InterruptionQueueKeyArn: arn, InstanceProfile: true}
 	e := inAccountOf(owner, "test", env, appliedElsewhere(t))
 	var first run.Result
 
