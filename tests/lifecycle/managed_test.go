@@ -315,7 +315,7 @@ func TestClusterAutoscalerOfAnotherMinorIsRefused(t *testing.T) {
 		Cluster: config.Cluster{
 			KubernetesVersion: "1.33",
 			Addons: config.Addons{
-				VPCCNI:    "v1.20.0-eksbuild.1",
+				VpcCNI:    "v1.20.0-eksbuild.1",
 				KubeProxy: "v1.33.0-eksbuild.1",
 				CoreDNS:   "v1.12.0-eksbuild.1",
 				EBSCSI:    "v1.50.0-eksbuild.1",
