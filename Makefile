@@ -33,7 +33,7 @@ test: ## Run all tests
 bench: ## Measure what the design promises
 	@scripts/bench
 
-lint: ## Check formatting, vet, and the generated files
+lint: ## Check formatting, vet, staticcheck, generated files, modules and known vulnerabilities
 	@scripts/lint
 
 policy: bin/policy ## Explain each rule of the policy pack

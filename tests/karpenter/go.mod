@@ -2,6 +2,8 @@ module github.com/headroom-eks/headroom/tests/karpenter
 
 go 1.26.9
 
+toolchain go1.27.3
+
 replace (
 	github.com/aws/aws-sdk-go-v2/service/timestreamwrite => github.com/aws/aws-sdk-go-v2/service/timestreamwrite v1.43.0
 	github.com/headroom-eks/headroom => ../..
