@@ -27,7 +27,7 @@ func TestWhatIsRefusedChangesNothing(t *testing.T) {
 			e.configure(misspelt)
 			e.untouched(e.Up, "maxNodes")
 			e.configure(object(e.t, e.config))
-			e.untouched(e.Up, "nodeCount is -1", "kubernetes.io/role")
+			e.untouched(e.Up, `nodeCount: is below 0 (found -1)`, "kubernetes.io/role")
 		})
 	})
 	e.step("an API that cannot be reached is told before any object waits on it", func() {

@@ -138,7 +138,7 @@ func TestGroupsOfClusterAutoscaler(t *testing.T) {
 	})
 	e.step("a maximum below the live size is refused before anything is made", func() {
 		e.changePool("gpu-l4", func(p *config.Pool) { p.MaxNodeCount = new(6) })
-		e.refused("gpu-l4", "it has 7 nodes and maxNodeCount is 6", "drain it to 6 first")
+		e.refused("gpu-l4", "is below the 7 nodes that the group has (found 6)", "drain it to 6 first")
 	})
 	e.step("everything goes", func() { e.down() })
 }
@@ -248,7 +248,7 @@ func TestGroupForEachZoneAndClaims(t *testing.T) {
 	e.step("a zone whose share falls below its nodes is refused", func() {
 		e.scale(e.groups("claims")["us-west-2a"].NodeGroup, 3)
 		e.trying(func(env *config.Environment) { env.Pools[0].MaxNodeCount = new(6) }, func() {
-			e.refused("us-west-2a", "it has 3 nodes and maxNodeCount is 2")
+			e.refused("us-west-2a", "is below the 3 nodes that the group has (found 2)")
 		})
 	})
 	claimsAtZero(e)
