@@ -48,7 +48,7 @@ type Args struct {
 	// UpgradePolicy is STANDARD (default) or EXTENDED.
 	UpgradePolicy string
 	// Pinned add-on versions; not used with Auto Mode.
-	VPCCNIVersion, KubeProxyVersion string
+	VpcCNIVersion, KubeProxyVersion string
 	// PrefixDelegation gives nodes addresses in blocks of 16.
 	PrefixDelegation bool
 	// AutoMode lets EKS run the nodes. While it is off, all three of its capabilities are switched off explicitly.
@@ -235,7 +235,7 @@ func eksArgs(a Args, key pulumi.StringInput) *eks.ClusterArgs {
 		env[key] = pulumi.String(value)
 	}
 	args.VpcCniOptions = &eks.VpcCniOptionsArgs{
-		AddonVersion:        pulumi.String(a.VPCCNIVersion),
+		AddonVersion:        pulumi.String(a.VpcCNIVersion),
 		ConfigurationValues: pulumi.Map{"env": env},
 	}
 	args.KubeProxyAddonOptions = &eks.KubeProxyAddonOptionsArgs{Version: pulumi.String(a.KubeProxyVersion)}

@@ -53,7 +53,7 @@ func args() *cluster.Args {
 			"ci":     {PrincipalArn: "arn:aws-us-gov:iam::123456789012:role/ci", Policy: "cluster-admin"},
 			"devs":   {PrincipalArn: "arn:aws-us-gov:iam::123456789012:role/devs", Policy: "view"},
 		},
-		VPCCNIVersion:    "v1.22.3-eksbuild.1",
+		VpcCNIVersion:    "v1.22.3-eksbuild.1",
 		KubeProxyVersion: "v1.36.0-eksbuild.9",
 		Account: handle.Account{
 			Region:    "us-gov-west-1",
@@ -223,7 +223,7 @@ func TestWithoutAutoModeItsCapabilitiesAreOff(t *testing.T) {
 
 func autoMode(a *cluster.Args) {
 	a.AutoMode = automode.Settings{Enabled: true, BuiltInPools: []string{"system"}}
-	a.VPCCNIVersion, a.KubeProxyVersion = "", ""
+	a.VpcCNIVersion, a.KubeProxyVersion = "", ""
 }
 
 // Field fault BR-82.
@@ -378,7 +378,7 @@ func TestEmptyAnswerOfTheClusterFailsTheUpdate(t *testing.T) {
 func TestInvalidArgsNameEveryProblem(t *testing.T) {
 	a := args()
 	a.Version, a.PublicAccessCIDRs, a.LogTypes, a.LogRetentionDays = "latest", []string{"10.0.0.1"}, []string{"all"}, 10
-	a.UpgradePolicy, a.VPCCNIVersion, a.Account.Partition, a.SubnetIDs = "NONE", "", "", nil
+	a.UpgradePolicy, a.VpcCNIVersion, a.Account.Partition, a.SubnetIDs = "NONE", "", "", nil
 	a.SecretsKeyArn = "alias/secrets"
 	a.Access["Ops"] = cluster.Access{PrincipalArn: a.Access["ci"].PrincipalArn, Policy: "root"}
 	a.Access["broken"] = cluster.Access{PrincipalArn: "ci", Policy: "view"}

@@ -17,7 +17,7 @@ import (
 // September 2026.
 const (
 	DefaultKubernetesVersion = "1.36"
-	DefaultVPCCNIVersion     = "v1.22.3-eksbuild.1"
+	DefaultVpcCNIVersion     = "v1.22.3-eksbuild.1"
 	DefaultKubeProxyVersion  = "v1.36.0-eksbuild.9"
 	DefaultCoreDNSVersion    = "v1.14.3-eksbuild.3"
 	DefaultEBSCSIVersion     = "v1.62.0-eksbuild.1"
@@ -209,7 +209,7 @@ func (a Args) validate() problem.List {
 	problem.OneOf(&problems, "upgradePolicy", a.UpgradePolicy, UpgradePolicies)
 	problems.Join(a.AutoMode.Validate("autoMode"))
 	if !a.AutoMode.Enabled {
-		problems.Join(ValidateAddonVersion("vpcCniVersion", "vpc-cni", a.VPCCNIVersion, a.Version))
+		problems.Join(ValidateAddonVersion("vpcCniVersion", "vpc-cni", a.VpcCNIVersion, a.Version))
 		problems.Join(ValidateAddonVersion("kubeProxyVersion", "kube-proxy", a.KubeProxyVersion, a.Version))
 	}
 	return problems

@@ -48,7 +48,7 @@ func TestARuleNamesThePathTheValueAndTheRemedy(t *testing.T) {
 
 func TestDefaultVersionsArePins(t *testing.T) {
 	for addon, version := range map[string]string{
-		"vpc-cni":            cluster.DefaultVPCCNIVersion,
+		"vpc-cni":            cluster.DefaultVpcCNIVersion,
 		"kube-proxy":         cluster.DefaultKubeProxyVersion,
 		"coredns":            cluster.DefaultCoreDNSVersion,
 		"aws-ebs-csi-driver": cluster.DefaultEBSCSIVersion,

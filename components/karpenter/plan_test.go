@@ -244,7 +244,7 @@ func TestAlphaSwitchesAreSetOnlyWhenAsked(t *testing.T) {
 		}
 	}
 	s := settings()
-	s.StaticCapacity, s.EnableDRA, s.IsolatedVPC = true, true, true
+	s.StaticCapacity, s.EnableDRA, s.IsolatedVpc = true, true, true
 	on := Values(s, wiring())["settings"].(map[string]any)
 	if diff := cmp.Diff(map[string]any{"staticCapacity": true}, on["featureGates"]); diff != "" {
 		t.Error(diff)

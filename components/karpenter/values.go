@@ -38,8 +38,8 @@ type Settings struct {
 	StaticCapacity bool
 	// EnableDRA switches on the alpha support for pods that claim GPUs.
 	EnableDRA bool
-	// IsolatedVPC says that the network has no path to AWS services without an endpoint of their own (IAM, pricing).
-	IsolatedVPC bool
+	// IsolatedVpc says that the network has no path to AWS services without an endpoint of their own (IAM, pricing).
+	IsolatedVpc bool
 	// ImageRepository replaces public.ecr.aws/karpenter/controller, for clusters that reach only a mirror.
 	ImageRepository string
 }
@@ -67,7 +67,7 @@ func Values(s Settings, w Wiring) map[string]any {
 	if s.EnableDRA {
 		settings["enableDRA"] = true // the chart refuses ignoreDRARequests or single drivers beside it
 	}
-	if s.IsolatedVPC {
+	if s.IsolatedVpc {
 		settings["isolatedVPC"] = true
 	}
 	controller := map[string]any{

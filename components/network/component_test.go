@@ -48,7 +48,7 @@ const (
 
 func TestNATMode(t *testing.T) {
 	for mode, want := range map[network.NAT]map[string]string{ // private route -> gateway
-		network.NATPerVPC: {
+		network.NATPerVpc: {
 			"net-private-us-west-2a-nat": "net-nat-us-west-2a-id",
 			"net-private-us-west-2b-nat": "net-nat-us-west-2a-id",
 			"net-private-us-west-2c-nat": "net-nat-us-west-2a-id",

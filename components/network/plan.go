@@ -11,7 +11,7 @@ import (
 type NAT string
 
 const (
-	NATPerVPC  NAT = "one-per-vpc"  // one gateway, in the first zone: cheap, and gone with that zone
+	NATPerVpc  NAT = "one-per-vpc"  // one gateway, in the first zone: cheap, and gone with that zone
 	NATPerZone NAT = "one-per-zone" // one gateway in each zone
 	NATNone    NAT = "none"         // no way out, and no internet gateway or public subnet either
 )
@@ -84,7 +84,7 @@ const (
 // natZones are the zones that get a NAT gateway.
 func natZones(nat NAT, zones []string) []string {
 	switch nat {
-	case NATPerVPC:
+	case NATPerVpc:
 		return zones[:1]
 	case NATPerZone:
 		return zones
@@ -95,7 +95,7 @@ func natZones(nat NAT, zones []string) []string {
 
 // natOf is the zone whose NAT gateway serves a private subnet.
 func natOf(nat NAT, zones []string, zone string) string {
-	if nat == NATPerVPC {
+	if nat == NATPerVpc {
 		return zones[0]
 	}
 	return zone

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawVPC is any range that a network can be cut from.
-func drawVPC(t *rapid.T) netip.Prefix {
+// drawVpc is any range that a network can be cut from.
+func drawVpc(t *rapid.T) netip.Prefix {
 	bits := rapid.IntRange(16, 21).Draw(t, "bits")
 	addr := netip.AddrFrom4([4]byte{10, rapid.Byte().Draw(t, "b"), rapid.Byte().Draw(t, "c"), 0})
 	return netip.PrefixFrom(addr, bits).Masked()
@@ -26,7 +26,7 @@ func zoneNames(n int) (zones []string) {
 
 func TestBlocksLieInsideTheVPCAndNeverOverlap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		vpc := drawVPC(t)
+		vpc := drawVpc(t)
 		blocks, err := network.Divide(vpc, zoneNames(rapid.IntRange(1, 7).Draw(t, "zones")))
 		if err != nil {
 			t.Fatal(err)
@@ -53,7 +53,7 @@ func TestBlocksLieInsideTheVPCAndNeverOverlap(t *testing.T) {
 
 func TestZoneAddedAtTheEndMovesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		vpc, n := drawVPC(t), rapid.IntRange(1, 6).Draw(t, "zones")
+		vpc, n := drawVpc(t), rapid.IntRange(1, 6).Draw(t, "zones")
 		before, err := network.Divide(vpc, zoneNames(n))
 		if err != nil {
 			t.Fatal(err)
@@ -70,7 +70,7 @@ func TestZoneAddedAtTheEndMovesNothing(t *testing.T) {
 
 func TestEverySubnetHasRoomForItsUse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		blocks, err := network.Divide(drawVPC(t), zoneNames(2))
+		blocks, err := network.Divide(drawVpc(t), zoneNames(2))
 		if err != nil {
 			t.Fatal(err)
 		}

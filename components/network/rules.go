@@ -11,12 +11,12 @@ import (
 )
 
 // NATs lists every NAT mode.
-var NATs = []NAT{NATPerVPC, NATPerZone, NATNone}
+var NATs = []NAT{NATPerVpc, NATPerZone, NATNone}
 
 const (
 	// DefaultCIDR gives 8,187 usable addresses to the private subnet of each zone.
 	DefaultCIDR = "10.0.0.0/16"
-	DefaultNAT  = NATPerVPC
+	DefaultNAT  = NATPerVpc
 )
 
 // IsolatedEndpoints are the interface endpoints that a cluster needs in a network without a way out, by short service

@@ -47,7 +47,7 @@ func (b *builder) makeCluster() error {
 		LogTypes:          c.LogTypes,
 		LogRetentionDays:  c.LogRetentionDays,
 		UpgradePolicy:     c.UpgradePolicy,
-		VPCCNIVersion:     c.Addons.VpcCNI,
+		VpcCNIVersion:     c.Addons.VpcCNI,
 		KubeProxyVersion:  c.Addons.KubeProxy,
 		PrefixDelegation:  env.Network.PrefixDelegation,
 		Protect:           env.Protect,

@@ -35,7 +35,7 @@ func (e Environment) WithDefaults(stack string) Environment {
 		c.LogTypes = slices.Clone(cluster.LogTypes)
 	}
 	if c.KubernetesVersion == DefaultKubernetesVersion {
-		def(&c.Addons.VpcCNI, cluster.DefaultVPCCNIVersion)
+		def(&c.Addons.VpcCNI, cluster.DefaultVpcCNIVersion)
 		def(&c.Addons.KubeProxy, cluster.DefaultKubeProxyVersion)
 		def(&c.Addons.CoreDNS, cluster.DefaultCoreDNSVersion)
 		def(&c.Addons.EBSCSI, cluster.DefaultEBSCSIVersion)

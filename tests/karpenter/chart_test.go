@@ -135,7 +135,7 @@ func TestReplicasFitTheSystemPool(t *testing.T) {
 func TestAlphaGatesFollowTheSettings(t *testing.T) {
 	_, _, off := deployment(t, settings(), wiring())
 	s := settings()
-	s.StaticCapacity, s.EnableDRA, s.IsolatedVPC = true, true, true
+	s.StaticCapacity, s.EnableDRA, s.IsolatedVpc = true, true, true
 	_, _, on := deployment(t, s, wiring())
 	for _, c := range []struct{ name, off, on string }{
 		{"FEATURE_GATES", "StaticCapacity=false", "StaticCapacity=true"},

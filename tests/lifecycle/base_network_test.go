@@ -24,7 +24,7 @@ func landingZone(ctx *pulumi.Context) error {
 	net, err := network.New(ctx, "network", &network.Args{
 		CIDR:    "10.32.0.0/20",
 		Account: handle.Account{Region: "us-west-2"},
-		NAT:     network.NATPerVPC,
+		NAT:     network.NATPerVpc,
 		Zones:   []network.Zone{{Name: "us-west-2a", ID: "usw2-az1"}, {Name: "us-west-2b", ID: "usw2-az2"}},
 	}, pulumi.Providers(provider))
 	if err != nil {
