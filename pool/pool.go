@@ -20,10 +20,10 @@ const (
 // Scalers lists every scaler a pool may name.
 var Scalers = []Scaler{Fixed, ClusterAutoscaler, Karpenter, AutoMode}
 
-// ManagedGroup tells whether the pools of this scaler are EKS managed node groups.
+// ManagedGroup reports whether the pools of this scaler are EKS managed node groups.
 func (s Scaler) ManagedGroup() bool { return s == Fixed || s == ClusterAutoscaler }
 
-// Dynamic tells whether the pools of this scaler are NodePools, without a minimum and without a desired size.
+// Dynamic reports whether the pools of this scaler are NodePools, without a minimum and without a desired size.
 func (s Scaler) Dynamic() bool { return s == Karpenter || s == AutoMode }
 
 // CapacityType is how EC2 sells the instances. Kubernetes spelling, as Karpenter uses it.
@@ -120,7 +120,7 @@ type Toleration struct {
 	Effect   Effect `json:"effect,omitempty"`
 }
 
-// Tolerates tells whether a pod with this toleration may run on a node with the taint.
+// Tolerates reports whether a pod with this toleration may run on a node with the taint.
 // https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
 func (t Toleration) Tolerates(taint Taint) bool {
 	if t.Effect != "" && t.Effect != taint.Effect {

@@ -91,7 +91,8 @@ func NeedsToWake(scaler pool.Scaler, mode pool.DeviceMode, static bool) (WakeNee
 func Wake(f WakeFacts) (scalesFromZero bool, ceiling *Bound) {
 	realized := f.Realized.Total()
 	bound := func(format string, args ...any) *Bound {
-		return &Bound{Kind: capacity.WakeFromZero, Nodes: realized, PromiseOnly: true, Detail: fmt.Sprintf(format, args...)}
+		detail := fmt.Sprintf(format, args...)
+		return &Bound{Kind: capacity.WakeFromZero, Nodes: realized, PromiseOnly: true, Detail: detail}
 	}
 	unknown := func(reason string) *Bound {
 		return &Bound{Kind: capacity.WakeFromZero, Unknown: reason, PromiseOnly: true}

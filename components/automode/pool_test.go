@@ -249,10 +249,12 @@ func TestAPoolThatAutoModeRefusesIsRefused(t *testing.T) {
 	}
 }
 
+var karpentersTag = map[string]string{"karpenter.sh/nodepool": "x"}
+
 func TestAClassThatEKSRefusesIsNotPlanned(t *testing.T) {
 	for want, c := range map[string]automode.Class{
 		"class.diskGiB: is out of range (found 60000)":                   {StorageGiB: 60000},
-		"are set by Karpenter":                                           {Tags: map[string]string{"karpenter.sh/nodepool": "x"}},
+		"are set by Karpenter":                                           {Tags: karpentersTag},
 		`class.capacityReservationIDs[0]: is not a capacity reservation`: {CapacityReservationIDs: []string{"r"}},
 	} {
 		_, problems := automode.PlanNodeClass("class", c)

@@ -85,19 +85,11 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
 
-	policy := args.Cluster.Name.ToStringOutput().ApplyT(func(cluster string) (string, error) {
-		return policyJSON(scope{
-			Partition: args.Cluster.Partition,
-			Region:    args.Cluster.Region,
-			AccountID: args.Cluster.AccountID,
-			Cluster:   cluster,
-		})
-	}).(pulumi.StringOutput)
 	role, err := irsa.New(ctx, name+"-irsa", &irsa.Args{
 		Cluster:        args.Cluster,
 		Namespace:      Namespace,
 		ServiceAccount: ServiceAccount,
-		Policies:       map[string]pulumi.StringInput{"controller": policy},
+		Policies:       map[string]pulumi.StringInput{"controller": args.policy()},
 	}, pulumi.Parent(c))
 	if err != nil {
 		return nil, fmt.Errorf("create role of %s: %w", name, err)
@@ -125,4 +117,16 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		"chartVersion": c.ChartVersion,
 		"imageTag":     c.ImageTag,
 	})
+}
+
+// policy document of the controller.
+func (args *Args) policy() pulumi.StringOutput {
+	return args.Cluster.Name.ToStringOutput().ApplyT(func(cluster string) (string, error) {
+		return policyJSON(scope{
+			Partition: args.Cluster.Partition,
+			Region:    args.Cluster.Region,
+			AccountID: args.Cluster.AccountID,
+			Cluster:   cluster,
+		})
+	}).(pulumi.StringOutput)
 }

@@ -76,7 +76,7 @@ func ephemeralGiB(diskGiB int) int { return max(0, diskGiB*9/10-1) }
 //
 // Cluster-autoscaler holds a node with the label for unready until it registers nvidia.com/gpu. With the device plugin
 // that keeps it from adding a second node meanwhile (field fault BR-06). A DRA node never registers one: with the label
-// it would stay unready for ever, and enough unready nodes stop all scaling. The exception for DRA in the autoscaler
+// it would never become ready, and enough unready nodes stop all scaling. The exception for DRA in the autoscaler
 // exists for GCE alone, see
 // https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/processors/customresources/gpu_processor.go
 func Accelerator(mode pool.DeviceMode, shape pool.Shape) string {

@@ -78,7 +78,7 @@ func chartValues(s settings) map[string]any {
 	}
 }
 
-// readsDRA tells whether the release lists and watches resource.k8s.io.
+// readsDRA reports whether the release lists and watches resource.k8s.io.
 func (s settings) readsDRA() bool { return s.DRA || !older(minor(s.Kubernetes), draLockedOn) }
 
 // additionalRules of the ClusterRole. The chart of the table has this rule already; granted twice it does no harm, and

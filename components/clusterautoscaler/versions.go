@@ -57,8 +57,8 @@ func ReleaseFor(path, kubernetes string, override Release) (Release, problem.Lis
 	}
 	at := path + ".release"
 	if override.Chart == "" || override.Image == "" {
-		problems.Add(at, "has one of chart and image, and an image under another chart's permissions runs and does nothing",
-			override.Chart+override.Image, "give both or neither")
+		problems.Add(at, "has one of chart and image, and an image under another chart's permissions runs and does "+
+			"nothing", override.Chart+override.Image, "give both or neither")
 		return Release{}, problems
 	}
 	if !semver.IsValid("v" + override.Chart) {

@@ -7,7 +7,7 @@ import (
 	"github.com/headroom-eks/headroom/problem"
 )
 
-// ValidateWake reports groups that could fall asleep for ever (field fault BR-11). Minimum is the pool's minNodeCount,
+// ValidateWake reports groups that could fall asleep and never wake (field fault BR-11). Minimum is the pool's minNodeCount,
 // zones the number of groups it is split over (1 when it is not). Accept is the pool's acceptNoWakeFromZero: its owner
 // knows, and the contract then advertises what is realized.
 func ValidateWake(path string, needs plan.WakeNeeds, minimum, zones int, accept bool) (problems problem.List) {

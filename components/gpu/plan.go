@@ -39,7 +39,8 @@ type Target struct {
 	Taints []pool.Taint
 }
 
-// With returns the targets that need us for a device mode, by name. Auto Mode's nodes bring plugin and driver themselves.
+// With returns the targets that need us for a device mode, by name. Auto Mode's nodes bring plugin and driver
+// themselves.
 // https://docs.aws.amazon.com/eks/latest/userguide/auto-accelerated.html
 func With(mode pool.DeviceMode, all []Target) (found []Target) {
 	for _, one := range all {
@@ -82,9 +83,10 @@ func affinity(targets []Target) map[string]any {
 		names[i] = one.Name
 	}
 	expression := map[string]any{"key": pool.PoolLabel, "operator": "In", "values": names}
-	return map[string]any{"nodeAffinity": map[string]any{"requiredDuringSchedulingIgnoredDuringExecution": map[string]any{
-		"nodeSelectorTerms": []any{map[string]any{"matchExpressions": []any{expression}}},
-	}}}
+	terms := []any{map[string]any{"matchExpressions": []any{expression}}}
+	return map[string]any{"nodeAffinity": map[string]any{
+		"requiredDuringSchedulingIgnoredDuringExecution": map[string]any{"nodeSelectorTerms": terms},
+	}}
 }
 
 // tolerations for every taint of every pool (field fault BR-72).

@@ -83,7 +83,8 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	source := cmp.Or(args.Repository, DefaultRepository)
 	// The definitions first, from a chart of their own: the main chart installs them once and never upgrades them
 	// (field fault BR-49).
-	crds, err := helm.NewChart(ctx, name+"-crd", chart.Args(source, crdChart, args.Version, Namespace), pulumi.Parent(c))
+	definitions := chart.Args(source, crdChart, args.Version, Namespace)
+	crds, err := helm.NewChart(ctx, name+"-crd", definitions, pulumi.Parent(c))
 	if err != nil {
 		return nil, fmt.Errorf("install chart %s: %w", crdChart, err)
 	}

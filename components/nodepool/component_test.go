@@ -92,7 +92,8 @@ func TestPoolDeletionWaitsForItsNodes(t *testing.T) {
 		a.Spec.TerminationGracePeriod = grace
 		nodePool := run(t, a).Get(t, poolType, "gpu-l4-pool")
 		metadata := nodePool.Inputs["metadata"].(map[string]any)
-		if got := metadata["annotations"].(map[string]any)["pulumi.com/deletionPropagationPolicy"]; got != "foreground" {
+		annotations := metadata["annotations"].(map[string]any)
+		if got := annotations["pulumi.com/deletionPropagationPolicy"]; got != "foreground" {
 			t.Errorf("field fault BR-86: propagation %v", got)
 		}
 		if got, err := time.ParseDuration(nodePool.RPC.GetCustomTimeouts().GetDelete()); err != nil || got != want {

@@ -194,84 +194,85 @@ func TestPlanLeavesTheSpecAlone(t *testing.T) {
 	}
 }
 
+var refusedSpecs = map[string]struct {
+	change func(*Spec)
+	want   string
+}{
+	"fractional GPUs, field fault BR-27": {func(s *Spec) { s.Advertised.InstanceTypes = []string{"g6f.xlarge"} },
+		"fraction of a GPU"},
+	"fractional GPUs of the big kind": {func(s *Spec) { s.Advertised.InstanceTypes = []string{"gr6f.4xlarge"} },
+		"fraction of a GPU"},
+	"a family where a type is wanted": {func(s *Spec) { s.Advertised.InstanceTypes = []string{"g6"} },
+		"not an instance type"},
+	"a type twice": {func(s *Spec) {
+		s.Advertised.InstanceTypes = []string{"g6.xlarge",
+			"g6.xlarge"}
+	}, "given twice"},
+	"a desired count on a dynamic pool": {func(s *Spec) { s.Advertised.NodeCount = 2 },
+		"nodeCount: has no meaning: nodes are made as pods need them (found 2)"},
+	"no node allowed": {func(s *Spec) { s.Advertised.MaxNodeCount = 0 },
+		"maxNodeCount: allows no node (found 0)"},
+	"a maximum below the static count": {func(s *Spec) { s.Advertised.Static, s.Advertised.NodeCount = true, 5 },
+		"maxNodeCount: is below nodeCount 5 (found 4)"},
+	"weight of a static pool": {func(s *Spec) { s.Advertised.Static, s.Weight = true, 3 },
+		"weight: has no place in a static pool (found 3)"},
+	"weight out of range":   {func(s *Spec) { s.Weight = 101 }, "weight: is out of range (found 101)"},
+	"no taint on GPU nodes": {func(s *Spec) { s.Taints = nil }, "nvidia.com/gpu=true:NoSchedule"},
+	"only a soft taint on GPU nodes": {func(s *Spec) {
+		s.Taints = []pool.Taint{{
+			Key:    "a",
+			Effect: pool.PreferNoSchedule,
+		}}
+	}, "keeps pods without GPUs off"},
+	"a startup taint that stays": {func(s *Spec) { s.StartupTaints = []pool.Taint{pool.GPUTaint} },
+		"startupTaints[0] \"nvidia.com/gpu\": is among the pool's taints too"},
+	"no capacity type": {func(s *Spec) { s.CapacityTypes = nil }, "capacityTypes"},
+	"unknown capacity type": {func(s *Spec) { s.CapacityTypes = []pool.CapacityType{"SPOT"} },
+		`capacityTypes[0]: is unknown (found "SPOT")`},
+	"restricted label, field fault BR-65": {func(
+		s *Spec) {
+		s.Labels = map[string]string{"app.kubernetes.io/managed-by": "x"}
+	}, "reserved"},
+	"a name that is no DNS label": {func(s *Spec) { s.Name = "GPU_L4" }, "name: is refused by Kubernetes"},
+	"schedule without duration": {func(s *Spec) {
+		s.Disruption.Budgets = []Budget{{
+			Nodes:    "0",
+			Schedule: "@daily",
+		}}
+	}, "which go together (found \"@daily\")"},
+	"budget in words": {func(s *Spec) { s.Disruption.Budgets = []Budget{{Nodes: "one"}} },
+		`nodes: is neither a number nor a share (found "one")`},
+	"unknown reason": {func(s *Spec) { s.Disruption.Budgets = []Budget{{Nodes: "1", Reasons: []string{"Old"}}} },
+		`reasons[0]: is unknown (found "Old"); use one of Empty, Drifted, Underutilized, Unhealthy`},
+	"seconds in a budget": {func(s *Spec) {
+		s.Disruption.Budgets = []Budget{{
+			Nodes:    "0",
+			Schedule: "@daily",
+			Duration: "90s",
+		}}
+	}, `is not in hours and minutes (found "90s")`},
+	"unknown policy":        {func(s *Spec) { s.Disruption.ConsolidationPolicy = "Always" }, "consolidationPolicy"},
+	"expiry in days":        {func(s *Spec) { s.ExpireAfter = "30d" }, "expireAfter"},
+	"grace period for ever": {func(s *Spec) { s.TerminationGracePeriod = "Never" }, "terminationGracePeriod"},
+	"both kinds": {func(s *Spec) { s.General = &General{VCPUs: 1, MemoryGiB: 1} },
+		"both advertised and general"},
+	"neither kind": {func(s *Spec) { s.Advertised = nil }, "neither advertised nor general"},
+	"a GPU category in a general pool": {func(s *Spec) {
+		s.Advertised, s.General = nil, &General{Categories: []string{"g"}, VCPUs: 1, MemoryGiB: 1}
+	}, "accelerators"},
+	"a GPU family in a general pool": {func(s *Spec) {
+		s.Advertised, s.General = nil, &General{Families: []string{"g6"}, VCPUs: 1, MemoryGiB: 1}
+	}, "accelerators"},
+	"an accelerator family beside a general": {func(s *Spec) {
+		s.Advertised, s.General = nil, &General{Families: []string{"inf2"}, VCPUs: 1, MemoryGiB: 1}
+	}, "accelerators"},
+	"no limits of a general pool": {func(s *Spec) { s.Advertised, s.General = nil, &General{} },
+		"limits.memoryGiB: allows no node (found 0)"},
+	"unknown architecture": {func(s *Spec) { s.Architecture = "amd64" }, "architecture"},
+}
+
 func TestRefusals(t *testing.T) {
-	cases := map[string]struct {
-		change func(*Spec)
-		want   string
-	}{
-		"fractional GPUs, field fault BR-27": {func(s *Spec) { s.Advertised.InstanceTypes = []string{"g6f.xlarge"} },
-			"fraction of a GPU"},
-		"fractional GPUs of the big kind": {func(s *Spec) { s.Advertised.InstanceTypes = []string{"gr6f.4xlarge"} },
-			"fraction of a GPU"},
-		"a family where a type is wanted": {func(s *Spec) { s.Advertised.InstanceTypes = []string{"g6"} },
-			"not an instance type"},
-		"a type twice": {func(s *Spec) {
-			s.Advertised.InstanceTypes = []string{"g6.xlarge",
-				"g6.xlarge"}
-		}, "given twice"},
-		"a desired count on a dynamic pool": {func(s *Spec) { s.Advertised.NodeCount = 2 },
-			"nodeCount: has no meaning: nodes are made as pods need them (found 2)"},
-		"no node allowed": {func(s *Spec) { s.Advertised.MaxNodeCount = 0 },
-			"maxNodeCount: allows no node (found 0)"},
-		"a maximum below the static count": {func(s *Spec) { s.Advertised.Static, s.Advertised.NodeCount = true, 5 },
-			"maxNodeCount: is below nodeCount 5 (found 4)"},
-		"weight of a static pool": {func(s *Spec) { s.Advertised.Static, s.Weight = true, 3 },
-			"weight: has no place in a static pool (found 3)"},
-		"weight out of range":   {func(s *Spec) { s.Weight = 101 }, "weight: is out of range (found 101)"},
-		"no taint on GPU nodes": {func(s *Spec) { s.Taints = nil }, "nvidia.com/gpu=true:NoSchedule"},
-		"only a soft taint on GPU nodes": {func(s *Spec) {
-			s.Taints = []pool.Taint{{
-				Key:    "a",
-				Effect: pool.PreferNoSchedule,
-			}}
-		}, "keeps pods without GPUs off"},
-		"a startup taint that stays": {func(s *Spec) { s.StartupTaints = []pool.Taint{pool.GPUTaint} },
-			"startupTaints[0] \"nvidia.com/gpu\": is among the pool's taints too"},
-		"no capacity type": {func(s *Spec) { s.CapacityTypes = nil }, "capacityTypes"},
-		"unknown capacity type": {func(s *Spec) { s.CapacityTypes = []pool.CapacityType{"SPOT"} },
-			`capacityTypes[0]: is unknown (found "SPOT")`},
-		"restricted label, field fault BR-65": {func(
-			s *Spec) {
-			s.Labels = map[string]string{"app.kubernetes.io/managed-by": "x"}
-		}, "reserved"},
-		"a name that is no DNS label": {func(s *Spec) { s.Name = "GPU_L4" }, "name: is refused by Kubernetes"},
-		"schedule without duration": {func(s *Spec) {
-			s.Disruption.Budgets = []Budget{{
-				Nodes:    "0",
-				Schedule: "@daily",
-			}}
-		}, "which go together (found \"@daily\")"},
-		"budget in words": {func(s *Spec) { s.Disruption.Budgets = []Budget{{Nodes: "one"}} },
-			`nodes: is neither a number nor a share (found "one")`},
-		"unknown reason": {func(s *Spec) { s.Disruption.Budgets = []Budget{{Nodes: "1", Reasons: []string{"Old"}}} },
-			`reasons[0]: is unknown (found "Old"); use one of Empty, Drifted, Underutilized, Unhealthy`},
-		"seconds in a budget": {func(s *Spec) {
-			s.Disruption.Budgets = []Budget{{
-				Nodes:    "0",
-				Schedule: "@daily",
-				Duration: "90s",
-			}}
-		}, `is not in hours and minutes (found "90s")`},
-		"unknown policy":        {func(s *Spec) { s.Disruption.ConsolidationPolicy = "Always" }, "consolidationPolicy"},
-		"expiry in days":        {func(s *Spec) { s.ExpireAfter = "30d" }, "expireAfter"},
-		"grace period for ever": {func(s *Spec) { s.TerminationGracePeriod = "Never" }, "terminationGracePeriod"},
-		"both kinds": {func(s *Spec) { s.General = &General{VCPUs: 1, MemoryGiB: 1} },
-			"both advertised and general"},
-		"neither kind": {func(s *Spec) { s.Advertised = nil }, "neither advertised nor general"},
-		"a GPU category in a general pool": {func(s *Spec) {
-			s.Advertised, s.General = nil, &General{Categories: []string{"g"}, VCPUs: 1, MemoryGiB: 1}
-		}, "accelerators"},
-		"a GPU family in a general pool": {func(s *Spec) {
-			s.Advertised, s.General = nil, &General{Families: []string{"g6"}, VCPUs: 1, MemoryGiB: 1}
-		}, "accelerators"},
-		"an accelerator family beside a general": {func(s *Spec) {
-			s.Advertised, s.General = nil, &General{Families: []string{"inf2"}, VCPUs: 1, MemoryGiB: 1}
-		}, "accelerators"},
-		"no limits of a general pool": {func(s *Spec) { s.Advertised, s.General = nil, &General{} },
-			"limits.memoryGiB: allows no node (found 0)"},
-		"unknown architecture": {func(s *Spec) { s.Architecture = "amd64" }, "architecture"},
-	}
-	for name, c := range cases {
+	for name, c := range refusedSpecs {
 		t.Run(name, func(t *testing.T) {
 			spec := gpuSpec()
 			c.change(&spec)

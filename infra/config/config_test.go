@@ -74,9 +74,10 @@ func TestProblemsNamePathValueAndRemedy(t *testing.T) {
 
 func TestTextThatIsNotAnObjectIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		`[]`:           `headroom:environment: is a list; write an object, see Pulumi.dev.yaml`,
-		`{"network": `: `headroom:environment: is not JSON (found "unexpected EOF"); write an object, see Pulumi.dev.yaml`,
-		`{} {}`:        `headroom:environment: has text after the object; remove it`,
+		`[]`: `headroom:environment: is a list; write an object, see Pulumi.dev.yaml`,
+		`{"network": `: `headroom:environment: is not JSON (found "unexpected EOF"); write an object, ` +
+			`see Pulumi.dev.yaml`,
+		`{} {}`: `headroom:environment: has text after the object; remove it`,
 	} {
 		if _, problems := load(text); !slices.Equal(problems, []string{want}) {
 			t.Errorf("%s: found %q", text, problems)

@@ -63,29 +63,30 @@ func (e Environment) WithDefaults(stack string) Environment {
 	}
 
 	if e.General != nil {
-		g := *e.General
-		def(&g.ConsolidateAfter, nodepool.GeneralConsolidateAfter)
-		if g.Scaler == pool.Karpenter {
-			def(&g.ExpireAfter, nodepool.EC2NodeClass.GeneralExpireAfter) // Auto Mode has its own, and an upper bound
-		}
-		def(&g.DiskGiB, nodepool.DefaultDiskGiB)
-		if len(g.CapacityTypes) == 0 {
-			g.CapacityTypes = []pool.CapacityType{pool.Spot, pool.OnDemand}
-		}
-		if len(g.InstanceCategories) == 0 {
-			g.InstanceCategories = slices.Clone(nodepool.DefaultCategories)
-		}
-		if len(g.Budgets) == 0 {
-			g.Budgets = []nodepool.Budget{{Nodes: nodepool.GeneralBudget}}
-		}
-		e.General = &g
+		general := e.General.withDefaults()
+		e.General = &general
 	}
-
 	e.Pools = slices.Clone(e.Pools)
 	for i := range e.Pools {
 		e.Pools[i] = e.Pools[i].withDefaults()
 	}
 	return e
+}
+
+func (g General) withDefaults() General {
+	def(&g.ConsolidateAfter, nodepool.GeneralConsolidateAfter)
+	def(&g.ExpireAfter, classKinds[g.Scaler].GeneralExpireAfter)
+	def(&g.DiskGiB, nodepool.DefaultDiskGiB)
+	if len(g.CapacityTypes) == 0 {
+		g.CapacityTypes = []pool.CapacityType{pool.Spot, pool.OnDemand}
+	}
+	if len(g.InstanceCategories) == 0 {
+		g.InstanceCategories = slices.Clone(nodepool.DefaultCategories)
+	}
+	if len(g.Budgets) == 0 {
+		g.Budgets = []nodepool.Budget{{Nodes: nodepool.GeneralBudget}}
+	}
+	return g
 }
 
 func (p Pool) withDefaults() Pool {
@@ -109,10 +110,7 @@ func (p Pool) withDefaults() Pool {
 		}
 	}
 	if p.Scaler.Dynamic() {
-		if p.Scaler == pool.Karpenter {
-			// Auto Mode has its own, and an upper bound
-			def(&p.ExpireAfter, nodepool.EC2NodeClass.AdvertisedExpireAfter)
-		}
+		def(&p.ExpireAfter, classKinds[p.Scaler].AdvertisedExpireAfter)
 		def(&p.ConsolidateAfter, nodepool.AdvertisedConsolidateAfter)
 		if len(p.Budgets) == 0 {
 			p.Budgets = []nodepool.Budget{{Nodes: nodepool.AdvertisedBudget}}

@@ -15,8 +15,8 @@ const suffixLength = 7
 func (n Network) validate(problems *problem.List) {
 	if e := n.Existing; e != nil {
 		if n.CIDR != "" || len(n.Zones) > 0 || n.NATGateways != "" || len(n.InterfaceEndpoints) > 0 {
-			problems.Add("network.existing", "goes without cidr, zones, natGateways and interfaceEndpoints: an existing VPC "+
-				"is not changed", nil, "remove either")
+			problems.Add("network.existing", "goes without cidr, zones, natGateways and interfaceEndpoints: an "+
+				"existing VPC is not changed", nil, "remove either")
 		}
 		problems.Join(network.ValidateExisting("network.existing", e.VpcID, e.PrivateSubnetIDs, e.PublicSubnetIDs))
 		return
@@ -66,9 +66,9 @@ func (c Cluster) HasVersion() bool {
 func (c Cluster) validateAddons(problems *problem.List) {
 	version := c.KubernetesVersion
 	if version != DefaultKubernetesVersion && c.Addons == (Addons{}) {
-		problems.Add("cluster.kubernetesVersion", fmt.Sprintf("is not %q, for which alone this release knows pinned versions",
-			DefaultKubernetesVersion), version, fmt.Sprintf("use that, or pin the four cluster.addons and system.amiRelease "+
-			"for %s yourself", version))
+		wrong := fmt.Sprintf("is not %q, for which alone this release knows pinned versions", DefaultKubernetesVersion)
+		problems.Add("cluster.kubernetesVersion", wrong, version,
+			fmt.Sprintf("use that, or pin the four cluster.addons and system.amiRelease for %s yourself", version))
 	}
 	for _, addon := range []struct{ key, name, version string }{
 		{"vpcCni", "vpc-cni", c.Addons.VpcCNI}, {"kubeProxy", "kube-proxy", c.Addons.KubeProxy},
