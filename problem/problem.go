@@ -88,21 +88,8 @@ func shown(found any) string {
 	}
 }
 
-// Addf is being replaced by Add.
-func (l *List) Addf(path, format string, args ...any) {
-	l.items = append(l.items, Problem{Path: path, Wrong: fmt.Sprintf(format, args...)})
-}
-
 // Join appends the problems of another list.
 func (l *List) Join(other List) { l.items = append(l.items, other.items...) }
-
-// JoinUnder is being removed: whoever finds problems knows their paths.
-func (l *List) JoinUnder(parent string, other List) {
-	for _, item := range other.items {
-		item.Path = parent + item.Path
-		l.items = append(l.items, item)
-	}
-}
 
 // All returns the problems.
 func (l List) All() []Problem { return slices.Clone(l.items) }

@@ -7,65 +7,67 @@ import (
 	"pgregory.net/rapid"
 )
 
+var situations = map[string]struct {
+	live   Live
+	want   Sizes
+	size   int
+	ignore bool
+	say    string // empty: nothing is said
+}{
+	"a new group is seeded": {Live{}, Sizes{Min: 1, Max: 4, Seed: 2}, 2, true, ""},
+	"a group that grew is left alone": {Live{
+		Exists:  true,
+		Min:     3,
+		Max:     20,
+		Desired: 12,
+	}, Sizes{Min: 3, Max: 20, Seed: 3}, 3, true, ""},
+	"a changed nodeCount changes nothing": {Live{
+		Exists:  true,
+		Min:     3,
+		Max:     20,
+		Desired: 12,
+	}, Sizes{Min: 3, Max: 20, Seed: 9}, 9, true, ""},
+	"a minimum above the live size raises it": {Live{
+		Exists:  true,
+		Min:     0,
+		Max:     4,
+		Desired: 1,
+	}, Sizes{Min: 3, Max: 4, Seed: 3}, 3, false, "from 1 to 3, because minNodeCount is now 3"},
+	"a minimum below the live size keeps it": {Live{
+		Exists:  true,
+		Min:     0,
+		Max:     9,
+		Desired: 7,
+	}, Sizes{Min: 3, Max: 9, Seed: 3}, 7, false, "stays at 7"},
+	"a raised maximum keeps the live size": {Live{
+		Exists:  true,
+		Min:     0,
+		Max:     4,
+		Desired: 4,
+	}, Sizes{Min: 0, Max: 8}, 4, false, "stays at 4"},
+	"a lowered maximum keeps a live size below it": {Live{
+		Exists:  true,
+		Min:     0,
+		Max:     8,
+		Desired: 4,
+	}, Sizes{Min: 0, Max: 4}, 4, false, "stays at 4"},
+	"a group that EKS is updating is left alone": {Live{
+		Exists:   true,
+		Updating: true,
+		Min:      1,
+		Max:      7,
+		Desired:  6,
+	}, Sizes{Min: 1, Max: 1, Seed: 1}, 1, true, "EKS is updating it"},
+	"an inflated maximum is planned back when it can": {Live{
+		Exists:  true,
+		Min:     1,
+		Max:     7,
+		Desired: 1,
+	}, Sizes{Min: 1, Max: 1, Seed: 1}, 1, false, "from 1..7 to 1..1"},
+}
+
 func TestDesiredSizeOfEachSituation(t *testing.T) {
-	for name, c := range map[string]struct {
-		live   Live
-		want   Sizes
-		size   int
-		ignore bool
-		say    string // empty: nothing is said
-	}{
-		"a new group is seeded": {Live{}, Sizes{Min: 1, Max: 4, Seed: 2}, 2, true, ""},
-		"a group that grew is left alone": {Live{
-			Exists:  true,
-			Min:     3,
-			Max:     20,
-			Desired: 12,
-		}, Sizes{Min: 3, Max: 20, Seed: 3}, 3, true, ""},
-		"a changed nodeCount changes nothing": {Live{
-			Exists:  true,
-			Min:     3,
-			Max:     20,
-			Desired: 12,
-		}, Sizes{Min: 3, Max: 20, Seed: 9}, 9, true, ""},
-		"a minimum above the live size raises it": {Live{
-			Exists:  true,
-			Min:     0,
-			Max:     4,
-			Desired: 1,
-		}, Sizes{Min: 3, Max: 4, Seed: 3}, 3, false, "from 1 to 3, because minNodeCount is now 3"},
-		"a minimum below the live size keeps it": {Live{
-			Exists:  true,
-			Min:     0,
-			Max:     9,
-			Desired: 7,
-		}, Sizes{Min: 3, Max: 9, Seed: 3}, 7, false, "stays at 7"},
-		"a raised maximum keeps the live size": {Live{
-			Exists:  true,
-			Min:     0,
-			Max:     4,
-			Desired: 4,
-		}, Sizes{Min: 0, Max: 8}, 4, false, "stays at 4"},
-		"a lowered maximum keeps a live size below it": {Live{
-			Exists:  true,
-			Min:     0,
-			Max:     8,
-			Desired: 4,
-		}, Sizes{Min: 0, Max: 4}, 4, false, "stays at 4"},
-		"a group that EKS is updating is left alone": {Live{
-			Exists:   true,
-			Updating: true,
-			Min:      1,
-			Max:      7,
-			Desired:  6,
-		}, Sizes{Min: 1, Max: 1, Seed: 1}, 1, true, "EKS is updating it"},
-		"an inflated maximum is planned back when it can": {Live{
-			Exists:  true,
-			Min:     1,
-			Max:     7,
-			Desired: 1,
-		}, Sizes{Min: 1, Max: 1, Seed: 1}, 1, false, "from 1..7 to 1..1"},
-	} {
+	for name, c := range situations {
 		got, problems := DesiredSize("gpu-l4", c.live, c.want)
 		if err := problems.Err(); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -29,9 +29,8 @@ func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (proble
 	for _, p := range pools {
 		for _, other := range pools {
 			if p.Scaler == pool.AutoMode && other.Scaler != pool.AutoMode {
-				problems.Addf(between(path, p, other), "scaler %s excludes %s and every other; give all pools %s, or "+
-					"none",
-					pool.AutoMode, other.Scaler, pool.AutoMode)
+				problems.Add(between(path, p, other), fmt.Sprintf("scaler %s excludes %s and every other", pool.AutoMode,
+					other.Scaler), nil, fmt.Sprintf("give all pools %s, or none", pool.AutoMode))
 			}
 		}
 	}
@@ -43,26 +42,28 @@ func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (proble
 		if written.Scaler != pool.Fixed {
 			for _, other := range answers {
 				if other.Scaler != written.Scaler {
-					problems.Addf(between(path, written, other), "a pod for %q could get a node of %q too, from %s as "+
-						"well as from %s; "+
-						"give %q a %s taint on a key that %q does not use, or declare podsSelectPool: true when "+
-						"every pod selects its pool by label",
-						written.Name, other.Name, written.Scaler, other.Scaler, other.Name, pool.NoSchedule, written.Name)
+					wrong := fmt.Sprintf("a pod for %q could get a node of %q too, from %s as well as from %s", written.Name,
+						other.Name, written.Scaler, other.Scaler)
+					problems.Add(between(path, written, other), wrong, nil, keepApart(fmt.Sprintf("%q", other.Name), written))
 				}
 			}
 			continue
 		}
 		for i, other := range answers {
 			if first := answers[0]; i > 0 && other.Scaler != first.Scaler {
-				problems.Addf(between(path, first, other), "a pod for the fixed pool %q could get a node of either, "+
-					"from %s and from %s; "+
-					"give one of them a %s taint on a key that %q does not use, or declare podsSelectPool: true when "+
-					"every pod selects its pool by label",
-					written.Name, first.Scaler, other.Scaler, pool.NoSchedule, written.Name)
+				wrong := fmt.Sprintf("a pod for the fixed pool %q could get a node of either, from %s and from %s",
+					written.Name, first.Scaler, other.Scaler)
+				problems.Add(between(path, first, other), wrong, nil, keepApart("one of them", written))
 			}
 		}
 	}
 	return problems
+}
+
+// keepApart is what to do about pools that answer a pod written for one.
+func keepApart(who string, written Claimant) string {
+	return fmt.Sprintf("give %s a %s taint on a key that %q does not use, or declare podsSelectPool: true when every pod "+
+		"selects its pool by label", who, pool.NoSchedule, written.Name)
 }
 
 func between(path string, a, b Claimant) string {
