@@ -258,9 +258,9 @@ func TestGroupForEachZoneAndClaims(t *testing.T) {
 func claimsAtZero(e *environment) {
 	e.step("claims that can fall to zero are refused, field fault BR-11", func() {
 		e.changePool("claims", func(p *config.Pool) { p.MinNodeCount = new(0) })
-		e.refused(`pools[0] "claims"`, "minNodeCount 0 lets a DRA pool fall to zero", "acceptNoWakeFromZero: true")
+		e.refused(`pools[0] "claims".minNodeCount: lets a DRA pool fall to zero`, "acceptNoWakeFromZero: true")
 		e.changePool("claims", func(p *config.Pool) { p.MinNodeCount = new(2) })
-		e.refused("minNodeCount 2 over 3 zones leaves zones whose DRA group is at zero")
+		e.refused(`"claims".minNodeCount: over 3 zones leaves zones whose DRA group is at zero`, "(found 2)")
 	})
 	e.step("accepted by key, claims that can fall to zero advertise what is realized", func() {
 		e.changePool("claims", func(p *config.Pool) { p.AcceptNoWakeFromZero, p.MinNodeCount = true, new(0) })
