@@ -129,7 +129,7 @@ func (a Args) validate() (problems problem.List) {
 	problems.Require("cluster.name", a.Cluster.Name != nil)
 	problems.Require("role", a.Role != nil && a.Role.Arn.OutputState != nil)
 	if len(a.Subnets) == 0 {
-		problems.Add("subnets", "are empty: no zone of the network is among the pool's and offers the instance type", nil,
+		problems.Add("subnets", "are empty: no zone of the pool is in the network and offers the instance type", nil,
 			"choose other zones or types")
 	}
 	if zones := a.Subnets.Zones(); a.Zone != "" && !slices.Equal(zones, []string{a.Zone}) {
