@@ -180,15 +180,18 @@ const (
 // Ceiling is an upper bound on a pool's nodes, and why.
 type Ceiling struct {
 	Kind Kind `json:"kind"`
-	// Nodes the pool can have under this ceiling alone, realized ones included; of a shared ceiling, after the pools
-	// before it were served. Of an unknown ceiling, what is certain without it.
+	// Nodes the pool can have under this ceiling alone, realized ones included; of a shared ceiling, whatever the other
+	// pools do within theirs. Of an unknown ceiling, what is certain without it.
 	Nodes int `json:"nodes"`
 	// Of is the kind that could not be determined, in a ceiling of kind unknown.
 	Of Kind `json:"of,omitempty"`
 	// Code of the limit where AWS gives it one, for example the quota code L-DB2E81BA.
 	Code string `json:"code,omitempty"`
-	// Detail explains the number: the arithmetic, what was assumed, for whom the rest of a shared ceiling is kept.
+	// Detail explains the number: the arithmetic, what was assumed, what other pools may take of a shared ceiling.
 	Detail string `json:"detail,omitempty"`
+	// Rival is the pool because of which the ceiling is lower than it would be without it. Of several, the first of those
+	// that Detail names.
+	Rival string `json:"rival,omitempty"`
 }
 
 // namedFirst is the order in which ceilings that give the same number are named as the reason: the one that a person

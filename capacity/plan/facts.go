@@ -1,9 +1,10 @@
 package plan
 
 import (
-	"github.com/headroom-eks/headroom/capacity"
+	"slices"
 	"time"
 
+	"github.com/headroom-eks/headroom/capacity"
 	"github.com/headroom-eks/headroom/pool"
 )
 
@@ -52,8 +53,13 @@ type PoolFacts struct {
 
 	// Ceilings that concern this pool alone. NoAutoscaler and NotAdvertised are added by Allocate.
 	Ceilings []Bound
-	// Uses of shared limits. Uses of limits of one kind are alternatives: a node needs one of them (one zone's
-	// addresses, the on-demand or the spot quota). A node needs one of every kind.
+	// Uses of shared limits. A node needs one way of buying and one zone: uses with other capacity types are
+	// alternatives (the on-demand or the spot quota), and so are uses with another zone (one zone's addresses). Within
+	// one way or zone a node needs one limit of each kind: the addresses of one of its subnets, and a part of the share
+	// that the configuration gives the pool there (a limit of kind configured that no other pool draws from). Uses with
+	// neither are alternatives by kind.
+	//
+	// A way of buying that names a zone can be had in that zone alone (a reservation).
 	Uses []Use
 
 	// Error is anything that could not be observed about the pool and is not already in Realized or a ceiling.
@@ -126,11 +132,16 @@ type SharedLimit struct {
 	// Amount in all, running nodes included; or, with Free, what is left beside them.
 	Amount int
 	Free   bool
+	// Taken is what running nodes of the pools are known to hold, beside what is free; 0 if that is not known. Never
+	// nodes times a full node's cost: a node may not have taken all of it yet. Read with Free only.
+	Taken int
 	// Unknown is why the limit could not be determined; Amount is not read then.
 	Unknown string
 	Code    string
 	// Detail says what was assumed, for example the reserve for others.
 	Detail string
+	// Until is when the limit stops to hold, and the document with it, if a pool draws from it. Zero means no end.
+	Until time.Time
 }
 
 // Use says what a node of a pool takes from a shared limit.
@@ -145,25 +156,14 @@ type Use struct {
 	Zone string
 }
 
-// firm tells whether on-demand or reserved nodes can draw from this limit.
-func (u Use) firm() bool {
-	for _, c := range u.CapacityTypes {
-		if c != pool.Spot {
-			return true
-		}
-	}
-	return len(u.CapacityTypes) == 0
+// mayMatch tells whether a node that runs there may draw from this limit. A zone or a way that nobody could tell may be
+// any.
+func (u Use) mayMatch(p Place) bool {
+	return (u.Zone == "" || p.Zone == "" || u.Zone == p.Zone) &&
+		(len(u.CapacityTypes) == 0 || p.CapacityType == "" || slices.Contains(u.CapacityTypes, p.CapacityType))
 }
 
-// matches tells whether a node at this place draws from this limit.
-func (u Use) matches(p Place) bool {
-	if u.Zone != "" && u.Zone != p.Zone {
-		return false
-	}
-	for _, c := range u.CapacityTypes {
-		if c == p.CapacityType {
-			return true
-		}
-	}
-	return len(u.CapacityTypes) == 0
+// firm tells whether on-demand or reserved capacity is among these ways of buying; none named means all.
+func firm(types []pool.CapacityType) bool {
+	return len(types) == 0 || slices.ContainsFunc(types, func(t pool.CapacityType) bool { return t != pool.Spot })
 }

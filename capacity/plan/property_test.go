@@ -117,7 +117,7 @@ func facts(in Input, name string) PoolFacts {
 	return in.Pools[slices.IndexFunc(in.Pools, func(p PoolFacts) bool { return p.Name == name })]
 }
 
-func limit(in Input, key string) SharedLimit {
+func limitOf(in Input, key string) SharedLimit {
 	return in.Limits[slices.IndexFunc(in.Limits, func(l SharedLimit) bool { return l.Key == key })]
 }
 
@@ -175,14 +175,14 @@ func TestSumsNeverExceedASharedCeiling(t *testing.T) {
 			{SubnetKey("a"), SubnetKey("b"), SubnetKey("c")}} {
 			amount, used, known := 0, 0, true
 			for _, key := range keys {
-				l := limit(in, key)
+				l := limitOf(in, key)
 				amount, known = amount+l.Amount, known && l.Unknown == ""
 			}
-			first := limit(in, keys[0])
+			first := limitOf(in, keys[0])
 			for name, p := range doc {
 				f, only, each := facts(in, name), false, 0
 				for _, u := range f.Uses {
-					if limit(in, u.Limit).Kind == first.Kind {
+					if limitOf(in, u.Limit).Kind == first.Kind {
 						only, each = (each == 0 || only) && slices.Contains(keys, u.Limit), u.CostPerNode
 					}
 					if slices.Contains(keys, u.Limit) && f.Realized.Unknown != "" && !first.Free {
@@ -222,7 +222,7 @@ func unknownCost(in Input, keys []string) bool {
 func TestFirmNodesNeverExceedTheOnDemandQuota(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := anyInput(t)
-		onDemand := limit(in, Quotas[0].Code)
+		onDemand := limitOf(in, Quotas[0].Code)
 		used := 0
 		for name, p := range byName(Allocate(in)) {
 			f := facts(in, name)
@@ -284,7 +284,7 @@ func TestAPromiseStandsBesideWhatUncertainPoolsMayTake(t *testing.T) {
 
 func costOf(in Input, p PoolFacts, l SharedLimit) (each, alternatives int) {
 	for _, u := range p.Uses {
-		if limit(in, u.Limit).Kind == l.Kind {
+		if limitOf(in, u.Limit).Kind == l.Kind {
 			alternatives++
 		}
 		if u.Limit == l.Key {
@@ -412,7 +412,7 @@ func TestWithPlentyOfEverythingAPoolIsPromisedItsOwnSmallestCeiling(t *testing.T
 				want, known = min(want, b.Nodes), known && b.Unknown == ""
 			}
 			for _, u := range f.Uses {
-				known = known && u.CostPerNode > 0 && limit(in, u.Limit).Unknown == ""
+				known = known && u.CostPerNode > 0 && limitOf(in, u.Limit).Unknown == ""
 			}
 			for _, other := range in.Pools {
 				known = known && other.Realized.Unknown == "" &&

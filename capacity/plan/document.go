@@ -1,0 +1,259 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/headroom-eks/headroom/capacity"
+	"github.com/headroom-eks/headroom/pool"
+)
+
+// document writes down what was found, pools by name.
+func (w *world) document(in Input) capacity.Document {
+	doc := capacity.Document{
+		SchemaVersion: capacity.SchemaVersion,
+		Cluster:       in.Cluster,
+		Region:        in.Region,
+		Pools:         make([]capacity.Pool, 0, len(w.members)),
+	}
+	doc.ObservedAt, doc.ValidUntil = validity(in)
+	for _, m := range w.members {
+		capacity.SortCeilings(m.ceilings)
+	}
+	for _, m := range w.members {
+		doc.Pools = append(doc.Pools, w.pool(m))
+	}
+	slices.SortStableFunc(doc.Pools, func(a, b capacity.Pool) int { return cmp.Compare(a.Name, b.Name) })
+	return doc
+}
+
+func (w *world) pool(m *member) capacity.Pool {
+	f := m.facts
+	p := capacity.Pool{
+		Name: f.Name, Scaler: f.Scaler, Advertised: f.Advertised, DeviceMode: f.DeviceMode,
+		InstanceTypes: list(f.InstanceTypes), CapacityTypes: list(f.CapacityTypes), Zones: list(f.Zones),
+		PerNode: f.PerNode, Configured: f.Configured,
+		Nodes:          capacity.Counts{Realized: m.realized, Maximum: m.shown(), Firm: w.firm(m)},
+		BoundBy:        m.ceilings[0].Kind,
+		ScalesFromZero: f.ScalesFromZero, MaximumIsSoft: f.MaximumIsSoft, TiedToZone: f.TiedToZone,
+		LargestGang: w.largestGang(m), RealizedByZone: byZone(f.Realized),
+		Ceilings: m.ceilings, Labels: map[string]string{}, Taints: list(f.Taints), Notes: slices.Clone(f.Notes),
+	}
+	for k, v := range f.Labels {
+		p.Labels[k] = v
+	}
+	gpus := max(f.PerNode.GPUs, 0)
+	p.GPUs = capacity.Counts{Realized: p.Nodes.Realized * gpus, Maximum: p.Nodes.Maximum * gpus, Firm: p.Nodes.Firm * gpus}
+	p.Notes = append(p.Notes, m.notes(p)...)
+	var errs []string
+	if f.Realized.Unknown != "" {
+		errs = append(errs, "realized nodes could not be counted: "+f.Realized.Unknown)
+	}
+	if f.Error != "" {
+		errs = append(errs, f.Error)
+	}
+	p.Error = strings.Join(errs, "; ")
+	return p
+}
+
+func (m *member) notes(p capacity.Pool) (notes []string) {
+	if p.Nodes.Maximum < m.realized {
+		notes = append(notes, fmt.Sprintf("%d nodes are realized, more than the maximum of %d: ceiling %s is "+
+			"below what runs; a lowered limit removes nothing, and a node runs beside its successor while it is "+
+			"replaced", m.realized, p.Nodes.Maximum, p.BoundBy))
+	}
+	unknown := slices.ContainsFunc(m.ceilings, func(c capacity.Ceiling) bool { return c.Kind == capacity.Unknown })
+	if m.facts.Advertised && !unknown && m.promise < p.Nodes.Maximum {
+		notes = append(notes, fmt.Sprintf("%d nodes run now, and %d of them are sure to come back if they go: the "+
+			"limits do not hold more whatever other pools do", m.realized, m.promise))
+	}
+	return notes
+}
+
+// list is a copy that is never nil, so that the document holds [] and not null.
+func list[T any](in []T) []T { return append([]T{}, in...) }
+
+func byZone(r Realized) map[string]int {
+	out := map[string]int{}
+	if r.Unknown != "" {
+		return out
+	}
+	for place, nodes := range r.Nodes {
+		if nodes > 0 {
+			out[place.Zone] += nodes
+		}
+	}
+	return out
+}
+
+// validity of the document: as long as asked for, but not past the end of anything it rests on.
+func validity(in Input) (observed, until time.Time) {
+	until = in.Now.Add(max(in.ValidFor, 0))
+	ends := func(t time.Time) {
+		if t.After(in.Now) && t.Before(until) {
+			until = t
+		}
+	}
+	for _, p := range in.Pools {
+		for _, b := range p.Ceilings {
+			ends(b.Until)
+		}
+		for _, l := range in.Limits {
+			if slices.ContainsFunc(p.Uses, func(u Use) bool { return u.Limit == l.Key }) {
+				ends(l.Until)
+			}
+		}
+	}
+	return in.Now.UTC().Truncate(time.Second), until.UTC().Truncate(time.Second)
+}
+
+// addSharedCeilings writes down what the limits of each need give the pool. What runs is there, whatever they give.
+func (m *member) addSharedCeilings(w *world, granted []grant) {
+	own := m.low
+	for _, g := range granted {
+		c := capacity.Ceiling{Kind: g.need.kind, Nodes: max(g.nodes(), m.realized), Code: w.codes(g.need)}
+		if g.need.unsure(w) {
+			c.Kind, c.Of = capacity.Unknown, g.need.kind
+		}
+		c.Detail = w.needDetail(g.need)
+		if m.facts.Advertised && g.nodes() < own {
+			rivals := w.careful.rivals(m, g)
+			if len(rivals) > 0 {
+				c.Rival = rivals[0].name
+				c.Detail += "; " + rivalsDetail(rivals, g)
+			}
+		}
+		m.ceilings = append(m.ceilings, c)
+	}
+}
+
+func (n *need) unsure(w *world) bool {
+	return slices.ContainsFunc(n.places, func(p place) bool {
+		return slices.ContainsFunc(p.draws, func(d draw) bool { return d.cost == 0 || w.limits[d.limit].unsure() != "" })
+	})
+}
+
+// rival is a pool that lowers what another is promised, by the units it may take.
+type rival struct {
+	name string
+	unit string
+	// takes of the set that gives the pool most; 0 of a pool that is kept safe.
+	takes int
+}
+
+// rivals lists who lowers what one need gives a pool: the one that would be blocked by more, else those that may take
+// most of the set of places that gives the pool its number.
+func (b *book) rivals(m *member, g grant) []rival {
+	if g.kept < g.own {
+		return []rival{{name: g.keeps.facts.Name}}
+	}
+	var by *set
+	best := -1
+	g.need.stands(everywhere, b.hopeful, func(int) int { return 0 }, func(nodes int, t *set) int {
+		if n := b.ownIn(m, nodes, t); nodes == 0 && n > best && t.id >= 0 {
+			best, by = n, t
+		}
+		return 0
+	})
+	if by == nil {
+		return nil
+	}
+	var out []rival
+	for _, other := range b.w.members {
+		if takes := other.supplies[by.id].of(b.held[other.index]); other != m && takes > 0 {
+			out = append(out, rival{name: other.facts.Name, takes: takes})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b rival) int { return cmp.Compare(b.takes, a.takes) })
+	return out
+}
+
+// rivalsNamed is how many of the pools that lower a ceiling are named: enough to see who, short enough for a table.
+const rivalsNamed = 3
+
+func rivalsDetail(rivals []rival, g grant) string {
+	if g.kept < g.own {
+		return fmt.Sprintf("more than %d could leave %s, which is served first, without room", g.kept, rivals[0].name)
+	}
+	names := make([]string, 0, rivalsNamed)
+	for _, r := range rivals[:min(len(rivals), rivalsNamed)] {
+		names = append(names, fmt.Sprintf("%s (%d)", r.name, r.takes))
+	}
+	text := "of all this, others may take: " + strings.Join(names, ", ")
+	if more := len(rivals) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// codes of the limits of a need, each once.
+func (w *world) codes(n *need) string {
+	var out []string
+	for _, p := range n.places {
+		for _, d := range p.draws {
+			if code := w.limits[d.limit].Code; code != "" && !slices.Contains(out, code) {
+				out = append(out, code)
+			}
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// needDetail explains a shared ceiling: one clause for each alternative.
+func (w *world) needDetail(n *need) string {
+	clauses := make([]string, 0, len(n.places))
+	for _, p := range n.places {
+		clauses = append(clauses, w.placeDetail(p))
+	}
+	return strings.Join(clauses, "; and ")
+}
+
+func (w *world) placeDetail(p place) string {
+	where := capacityNames(p.types)
+	if p.zone != "" {
+		where = p.zone
+	}
+	var parts []string
+	if p.shareOf >= 0 {
+		parts = append(parts, fmt.Sprintf("at most %d %s", p.share, w.limits[p.shareOf].Unit))
+	}
+	for _, d := range p.draws {
+		parts = append(parts, w.limits[d.limit].detail(d.cost))
+	}
+	text := strings.Join(parts, ", ")
+	if where != "" {
+		text = where + ": " + text
+	}
+	return text
+}
+
+func (l *limit) detail(cost int) string {
+	switch why := l.unsure(); {
+	case why != "":
+		return unknownDetail(l.Kind, why)
+	case cost == 0:
+		return unknownDetail(l.Kind, "what a node takes of it is not known")
+	}
+	text := fmt.Sprintf("%d %s at %d a node", l.Amount, l.Unit, cost)
+	if l.Free {
+		text = fmt.Sprintf("%d free %s at %d a node", l.Amount, l.Unit, cost)
+		if l.Taken > 0 {
+			text += fmt.Sprintf(", and %d that running nodes hold", l.Taken)
+		}
+	}
+	if l.Detail != "" {
+		text += " (" + l.Detail + ")"
+	}
+	return text
+}
+
+func capacityNames(types []pool.CapacityType) string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = string(t)
+	}
+	return strings.Join(names, " and ")
+}

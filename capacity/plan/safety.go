@@ -1,0 +1,318 @@
+package plan
+
+import (
+	"math/bits"
+	"strconv"
+)
+
+// fewPlaces is how many alternatives a need may have for all their sets to be looked at. With more, only sets of
+// neighbours are: less may be promised then, never more.
+const fewPlaces, manyPlaces = 6, 60
+
+// set is some of a pool's places of one need (T in the rule): if less can be taken of them together than it takes to
+// block each, one of them has room.
+type set struct {
+	id     int // in world.charges; -1 when what a node takes is not known
+	places uint64
+	// demand is the least that has to be taken of all of them to block each; a node of the pool takes cost of it.
+	demand, cost int
+	// room is how many nodes of the pool the places hold while none of them has reached its share.
+	room int
+	// unsure: careful, nothing can be promised here. open: hopeful, there is no end to it.
+	unsure, open bool
+	// zones that go with every way of buying in the set, as places of the pool's zone need.
+	zones uint64
+}
+
+// spent is some places of a pool that have all reached their share, with that many nodes of the pool.
+type spent struct {
+	places uint64
+	nodes  int
+}
+
+// supply is what a pool may take of one set: cost for each node, but not of more nodes than most.
+type supply struct{ cost, most int }
+
+func (s supply) of(nodes int) int { return s.cost * min(nodes, s.most) }
+
+// weighed is a limit within a set, with a weight that makes a node of the pool take the same of each.
+type weighed struct{ limit, weight int }
+
+// mostWeight bounds how far costs of one node in one set may differ, so that nothing overflows.
+const mostWeight = 1 << 12
+
+// findSets lists the sets of a need (step 7) and the places that its own shares may close.
+func (w *world) findSets(n *need) {
+	count := min(len(n.places), manyPlaces)
+	exact := count <= fewPlaces
+	n.spent = []spent{{}}
+	if exact {
+		n.spent = spentOf(n.places)
+		for mask := uint64(1); mask < 1<<count; mask++ {
+			w.addSet(n, mask, true)
+		}
+		return
+	}
+	for from := range count {
+		for to := from + 1; to <= count; to++ {
+			w.addSet(n, 1<<to-1<<from, false)
+		}
+	}
+}
+
+// spentOf lists the sets of places that may have reached their shares. A place without a share never does, one whose
+// share is 0 always has; places of one share do together.
+func spentOf(places []place) (out []spent) {
+next:
+	for mask := range uint64(1) << len(places) {
+		x, counted := spent{places: mask}, map[int]bool{}
+		for i, p := range places {
+			in := mask&(1<<i) != 0
+			if in && p.shareOf < 0 || !in && p.share <= 0 {
+				continue next
+			}
+			if before, again := counted[p.shareOf]; again && before != in && p.shareOf >= 0 {
+				continue next
+			}
+			if in && !counted[p.shareOf] {
+				x.nodes += p.share
+			}
+			counted[p.shareOf] = in
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// addSet adds the places of the mask as a set, unless two of them draw from one limit.
+func (w *world) addSet(n *need, mask uint64, exact bool) {
+	t := set{id: -1, places: mask, cost: 1}
+	seen := map[int]bool{}
+	for i, p := range n.places {
+		if mask&(1<<i) == 0 {
+			continue
+		}
+		for _, d := range append(p.draws, draw{p.shareOf, 1}) {
+			if seen[d.limit] && d.limit >= 0 {
+				return
+			}
+			seen[d.limit] = true
+			if d.limit < 0 || d.limit == p.shareOf {
+				continue
+			}
+			t.unsure = t.unsure || d.cost == 0 || w.limits[d.limit].unsure() != ""
+			t.open = t.open || d.cost == 0 || w.limits[d.limit].Unknown != ""
+			if d.cost > 0 {
+				t.cost = t.cost / gcd(t.cost, d.cost) * d.cost
+			}
+			if t.cost > mostCost*mostWeight {
+				return
+			}
+		}
+	}
+	if !t.open && !w.weigh(n, &t, exact) {
+		return
+	}
+	n.sets = append(n.sets, t)
+}
+
+// weigh finds what it takes to block the whole set, in a unit in which a node of the pool takes the same everywhere.
+func (w *world) weigh(n *need, t *set, exact bool) bool {
+	key := []byte{}
+	var groups [][]weighed
+	for i, p := range n.places {
+		if t.places&(1<<i) == 0 {
+			continue
+		}
+		least, group := noDemand, []weighed{}
+		for _, d := range p.draws {
+			weight := t.cost / d.cost
+			if weight > mostWeight {
+				return false
+			}
+			least = min(least, weight*w.limits[d.limit].demand(d.cost))
+			group = append(group, weighed{d.limit, weight})
+			key = strconv.AppendInt(append(strconv.AppendInt(key, int64(d.limit), 10), '*'), int64(weight), 10)
+			key = append(key, ' ')
+		}
+		if p.shareOf >= 0 && exact {
+			t.room += p.share - 1
+		} else {
+			t.room = noBound
+		}
+		if !exact && p.shareOf >= 0 {
+			least = min(least, p.share*t.cost)
+		}
+		groups, key = append(groups, group), append(key, ';')
+		t.demand = min(t.demand+least, noDemand)
+	}
+	t.room = min(t.room, noBound)
+	id, known := w.setByKey[string(key)]
+	if !known {
+		id = len(w.sets)
+		w.setByKey[string(key)] = id
+		w.sets = append(w.sets, groups)
+	}
+	t.id = id
+	return true
+}
+
+// noDemand is more than all pools together can take.
+const noDemand = 1 << 61
+
+// supplies of the pool into every set (step 6): of what a node takes in different places the most, and of a place that
+// has a share, or is not the pool's any more, no more nodes than the share or than those that run there.
+func (m *member) findSupplies(w *world) {
+	m.supplies = make([]supply, len(w.sets))
+	for id, groups := range w.sets {
+		s := supply{}
+		for i, n := range m.needs {
+			most := 0
+			for _, p := range n.places {
+				if cost := takes(groups, p.draws); cost > 0 {
+					s.cost = max(s.cost, cost)
+					most += max(p.share, m.runsAt(p))
+				}
+			}
+			for _, l := range m.left {
+				if cost := takes(groups, []draw{l.draw}); l.need == i && cost > 0 {
+					s.cost = max(s.cost, cost)
+					most += min(l.nodes, mostNodes)
+				}
+			}
+			s.most = min(max(s.most, most), mostNodes)
+		}
+		m.supplies[id] = s
+	}
+}
+
+// runsAt counts the nodes that may run at a place, where it matters: at one with a share.
+func (m *member) runsAt(p place) int {
+	if p.share >= mostNodes {
+		return 0
+	}
+	return min(m.facts.Realized.count(p.matches), mostNodes)
+}
+
+// takes is what a node with these draws takes of a set.
+func takes(groups [][]weighed, draws []draw) (cost int) {
+	for _, group := range groups {
+		most := 0
+		for _, g := range group {
+			for _, d := range draws {
+				if d.limit == g.limit {
+					most = max(most, d.cost*g.weight)
+				}
+			}
+		}
+		cost += most
+	}
+	return cost
+}
+
+// stands is the least, over the places that the pool's own shares may have closed, of the best that a set of the others
+// gives (step 7, with the exact share). Only places among the mask count.
+func (n *need) stands(among uint64, hopeful bool, none func(nodes int) int, gives func(nodes int, t *set) int) int {
+	least := noBound
+	always := n.spent[0].places // shares of 0
+	for _, x := range n.spent {
+		if x.places&^among != always&^among {
+			continue
+		}
+		best := none(x.nodes)
+		for i := range n.sets {
+			t := &n.sets[i]
+			if t.places&x.places != 0 || t.places&^among != 0 || t.unsure && !hopeful {
+				continue
+			}
+			best = max(best, gives(x.nodes, t))
+		}
+		least = min(least, best)
+	}
+	return least
+}
+
+const everywhere = ^uint64(0)
+
+// own is the largest number at which a pool's next node has room, by one need, whatever the others do within theirs.
+func (b *book) own(m *member, n *need, among uint64) int {
+	return n.stands(among, b.hopeful, func(nodes int) int { return nodes }, func(nodes int, t *set) int {
+		return b.ownIn(m, nodes, t)
+	})
+}
+
+// ownIn is the same by one set, when the pool's own nodes have closed some other places with so many of them.
+func (b *book) ownIn(m *member, nodes int, t *set) int {
+	if t.open {
+		return noBound
+	}
+	left := t.demand - (b.charged[t.id] - m.supplies[t.id].of(b.held[m.index]))
+	switch {
+	case left <= 0:
+		return nodes
+	case t.demand >= noDemand, t.room < noBound && t.cost*t.room < left:
+		return noBound
+	default:
+		return min(nodes+(left+t.cost-1)/t.cost, mostNodes)
+	}
+}
+
+// ownTogether is own over ways and zones where not every zone goes with every way: a set of ways stands only with zones
+// that go with each of them (step 8).
+func (b *book) ownTogether(m *member, ways uint64, zone func(among uint64) int) int {
+	return m.need(wayNeed).stands(ways, b.hopeful, func(nodes int) int { return nodes }, func(nodes int, t *set) int {
+		return min(b.ownIn(m, nodes, t), zone(t.zones))
+	})
+}
+
+// beside is the largest number of another pool beside which a guarded one stays safe at its own, by one need.
+func (b *book) beside(g guard, p *member, n *need, among uint64) int {
+	none := func(nodes int) int {
+		if g.number-1 < nodes {
+			return noBound
+		}
+		return 0
+	}
+	return n.stands(among, b.hopeful, none, func(nodes int, t *set) int { return b.besideIn(g, p, nodes, t) })
+}
+
+func (b *book) besideIn(g guard, p *member, nodes int, t *set) int {
+	others := g.number - 1 - nodes
+	if others < 0 || t.open {
+		return noBound
+	}
+	s := p.supplies[t.id]
+	left := t.demand - t.cost*min(others, t.room) -
+		(b.charged[t.id] - g.member.supplies[t.id].of(g.held) - s.of(b.held[p.index]))
+	switch {
+	case left <= 0:
+		return 0
+	case s.cost*s.most < left:
+		return noBound
+	default:
+		return max((left-1)/s.cost-p.surge(), 0)
+	}
+}
+
+// zonesOf a set of ways, as places of the pool's zone need.
+func zonesOf(ways, zones *need) {
+	for i := range ways.sets {
+		t := &ways.sets[i]
+		t.zones = everywhere
+		for rest := t.places; rest != 0; rest &= rest - 1 {
+			p := ways.places[bits.TrailingZeros64(rest)]
+			if p.zones == nil {
+				continue
+			}
+			with := uint64(0)
+			for j := range min(len(zones.places), manyPlaces) {
+				for _, z := range p.zones {
+					if zones.places[j].zone == z {
+						with |= 1 << j
+					}
+				}
+			}
+			t.zones &= with
+		}
+	}
+}
