@@ -45,7 +45,7 @@ func (w *world) pool(m *member) capacity.Pool {
 	for k, v := range f.Labels {
 		p.Labels[k] = v
 	}
-	gpus := max(f.PerNode.GPUs, 0)
+	gpus := min(max(f.PerNode.GPUs, 0), noBound)
 	p.GPUs = capacity.Counts{Realized: p.Nodes.Realized * gpus, Maximum: p.Nodes.Maximum * gpus, Firm: p.Nodes.Firm * gpus}
 	p.Notes = append(p.Notes, m.notes(p)...)
 	var errs []string
@@ -120,10 +120,9 @@ func (m *member) addSharedCeilings(w *world, granted []grant) {
 		}
 		c.Detail = w.needDetail(g.need)
 		if m.facts.Advertised && g.nodes() < own {
-			rivals := w.careful.rivals(m, g)
-			if len(rivals) > 0 {
-				c.Rival = rivals[0].name
-				c.Detail += "; " + rivalsDetail(rivals, g)
+			if r := w.careful.rivals(m, g); len(r.most) > 0 {
+				c.Rival = r.most[0].facts.Name
+				c.Detail += "; " + r.detail(g)
 			}
 		}
 		m.ceilings = append(m.ceilings, c)
@@ -136,19 +135,21 @@ func (n *need) unsure(w *world) bool {
 	})
 }
 
-// rival is a pool that lowers what another is promised, by the units it may take.
-type rival struct {
-	name string
-	unit string
-	// takes of the set that gives the pool most; 0 of a pool that is kept safe.
-	takes int
+// rivals are the pools that lower what one need gives a pool.
+type rivals struct {
+	// most of them, in order of what they may take of the set of places that gives the pool its number.
+	most  []*member
+	takes []int
+	count int
 }
 
-// rivals lists who lowers what one need gives a pool: the one that would be blocked by more, else those that may take
-// most of the set of places that gives the pool its number.
-func (b *book) rivals(m *member, g grant) []rival {
+// rivalsNamed is how many of the pools that lower a ceiling are named: enough to see who, short enough for a table.
+const rivalsNamed = 3
+
+// rivals finds who lowers a grant: the pool that would be blocked by more, else those that may take of the set.
+func (b *book) rivals(m *member, g grant) (r rivals) {
 	if g.kept < g.own {
-		return []rival{{name: g.keeps.facts.Name}}
+		return rivals{most: []*member{g.keeps}}
 	}
 	var by *set
 	best := -1
@@ -159,31 +160,36 @@ func (b *book) rivals(m *member, g grant) []rival {
 		return 0
 	})
 	if by == nil {
-		return nil
+		return r
 	}
-	var out []rival
 	for _, other := range b.w.members {
-		if takes := other.supplies[by.id].of(b.held[other.index]); other != m && takes > 0 {
-			out = append(out, rival{name: other.facts.Name, takes: takes})
+		takes := other.supplies[by.id].of(b.held[other.index])
+		if other == m || takes == 0 {
+			continue
+		}
+		r.count++
+		at := len(r.most)
+		for at > 0 && r.takes[at-1] < takes {
+			at--
+		}
+		if at < rivalsNamed {
+			r.most, r.takes = slices.Insert(r.most, at, other), slices.Insert(r.takes, at, takes)
+			r.most, r.takes = r.most[:min(len(r.most), rivalsNamed)], r.takes[:min(len(r.takes), rivalsNamed)]
 		}
 	}
-	slices.SortStableFunc(out, func(a, b rival) int { return cmp.Compare(b.takes, a.takes) })
-	return out
+	return r
 }
 
-// rivalsNamed is how many of the pools that lower a ceiling are named: enough to see who, short enough for a table.
-const rivalsNamed = 3
-
-func rivalsDetail(rivals []rival, g grant) string {
-	if g.kept < g.own {
-		return fmt.Sprintf("more than %d could leave %s, which is served first, without room", g.kept, rivals[0].name)
+func (r rivals) detail(g grant) string {
+	if len(r.takes) == 0 {
+		return fmt.Sprintf("more than %d could leave %s, which is served first, without room", g.kept, r.most[0].facts.Name)
 	}
 	names := make([]string, 0, rivalsNamed)
-	for _, r := range rivals[:min(len(rivals), rivalsNamed)] {
-		names = append(names, fmt.Sprintf("%s (%d)", r.name, r.takes))
+	for i, other := range r.most {
+		names = append(names, fmt.Sprintf("%s (%d)", other.facts.Name, r.takes[i]))
 	}
 	text := "of all this, others may take: " + strings.Join(names, ", ")
-	if more := len(rivals) - len(names); more > 0 {
+	if more := r.count - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

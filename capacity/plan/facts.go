@@ -100,7 +100,7 @@ func (r Realized) count(match func(Place) bool) (n int) {
 	}
 	for place, nodes := range r.Nodes {
 		if match(place) {
-			n += max(nodes, 0)
+			n = min(n+min(max(nodes, 0), noBound), noBound)
 		}
 	}
 	return n

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand"
+	"slices"
 	"testing"
 )
 
@@ -128,4 +129,49 @@ func (w *tiny) gangStands(q, gang int, promise, hold []int, never []bool) bool {
 		}
 	}
 	return false
+}
+
+func TestTheFormerRuleIsBrokenByPoolsThatKeepToTheirs(t *testing.T) {
+	for _, mix := range mixes {
+		if mix.unknown {
+			continue
+		}
+		t.Run(mix.name, func(t *testing.T) {
+			broken, total := 0, 0
+			for seed := range 2 * mix.worlds {
+				w := anyTiny(rand.New(rand.NewSource(int64(seed))), mix.features)
+				total++
+				promise := former(w.input())
+				for q, p := range w.pools {
+					if promise[q] <= p.running() {
+						promise[q] = 0 // only growth is held against it
+					}
+				}
+				if w.broken(promise) != "" {
+					broken++
+				}
+			}
+			t.Logf("broken in %d of %d worlds", broken, total)
+			if broken == 0 {
+				t.Error("the adversary breaks no promise of the former rule: it is too weak to prove anything")
+			}
+		})
+	}
+}
+
+func TestTheClosedFormGivesWhatTheRuleSearchedGives(t *testing.T) {
+	for _, mix := range mixes {
+		if mix.unknown {
+			continue
+		}
+		t.Run(mix.name, func(t *testing.T) {
+			for seed := range mix.worlds * *worlds {
+				w := anyTiny(rand.New(rand.NewSource(int64(seed))), mix.features)
+				promise, _ := promises(w.input())
+				if want := w.searched(); !slices.Equal(promise, want) {
+					t.Fatalf("world %d: %v, searched %v\n%+v", seed, promise, want, w)
+				}
+			}
+		})
+	}
 }
