@@ -165,6 +165,8 @@ const (
 	Zones Kind = "zones"
 	// NotApplied: the pool's objects are left to someone else and not yet confirmed to be there.
 	NotApplied Kind = "not-applied"
+	// Live is what the pool's group, NodePool or subnet in AWS allows now, where that is less than the configuration says.
+	Live Kind = "live"
 	// NotAdvertised: the pool promises no nodes beyond those that run.
 	NotAdvertised Kind = "not-advertised"
 	// Unknown: a ceiling could not be determined; Ceiling.Of names it.
@@ -196,7 +198,7 @@ type Ceiling struct {
 
 // namedFirst is the order in which ceilings that give the same number are named as the reason: the one that a person
 // can do something about first. One that could not be determined comes last: the number is explained without it.
-var namedFirst = []Kind{NoAutoscaler, NotApplied, WakeFromZero, Reservation, VCPUQuota, SubnetAddresses, NodeGroupSize,
+var namedFirst = []Kind{NoAutoscaler, NotApplied, Live, WakeFromZero, Reservation, VCPUQuota, SubnetAddresses, NodeGroupSize,
 	NotAdvertised}
 
 func rank(k Kind) int {

@@ -2,8 +2,9 @@ package plan
 
 import (
 	"fmt"
-	"github.com/headroom-eks/headroom/capacity"
 	"slices"
+
+	"github.com/headroom-eks/headroom/capacity"
 )
 
 // prefixAddresses is the size of the block that prefix delegation assigns: a /28.
@@ -68,8 +69,9 @@ const subnetReserved = 5
 // SubnetKey names the addresses of one zone in Use.
 func SubnetKey(zone string) string { return string(capacity.SubnetAddresses) + "/" + zone }
 
-// FreeAddresses is the limit of one zone's subnets when AWS says what is free: running nodes have their addresses
-// already. Reserve is kept for others (load balancers, endpoints, rolling updates).
+// FreeAddresses is the limit of one zone's subnets when AWS says what is free. Running nodes have some of their addresses
+// already, and may take more: set Taken to what they are known to hold; every instance holds at least one. Reserve is
+// kept for others (load balancers, endpoints, rolling updates).
 //
 // With prefix delegation a node also needs whole blocks in a row, which a fragmented subnet may not have (field fault
 // BR-77): the number of free addresses does not show it.

@@ -2,9 +2,11 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/headroom-eks/headroom/capacity"
 	"github.com/headroom-eks/headroom/pool"
 )
 
@@ -30,6 +32,44 @@ func thousand() Input {
 
 func BenchmarkAllocate1000PoolsSharingCeilings(b *testing.B) {
 	in := thousand()
+	b.ReportAllocs()
+	for b.Loop() {
+		if got := len(Allocate(in).Pools); got != 1000 {
+			b.Fatal(got)
+		}
+	}
+}
+
+// thousandOfAllSorts has pools of five sizes, of one way and of both, some spread, some unadvertised, in six zones.
+func thousandOfAllSorts() Input {
+	in := thousand()
+	zones := strings.Fields("a b c d e f")
+	for _, zone := range zones {
+		in.Limits = append(in.Limits, FreeAddresses(zone, 90000, 100))
+	}
+	for i := range in.Pools {
+		p, s := &in.Pools[i], sizes[i%5]
+		if i%4 == 0 {
+			p.CapacityTypes = p.CapacityTypes[i%8/4:][:1]
+		}
+		p.Zones, p.Advertised = zones, i%9 > 0
+		p.Uses = append(QuotaUses("g6.xlarge", s.vcpus, p.CapacityTypes), SubnetUses(zones, s.addresses)...)
+		if i%10 > 0 {
+			continue
+		}
+		p.TiedToZone, p.Zones = true, zones[:3]
+		p.Uses = append(QuotaUses("g6.xlarge", s.vcpus, p.CapacityTypes), SubnetUses(p.Zones, s.addresses)...)
+		for _, zone := range p.Zones {
+			key := p.Name + "/" + zone
+			in.Limits = append(in.Limits, SharedLimit{Key: key, Kind: capacity.ConfiguredKind, Amount: 3})
+			p.Uses = append(p.Uses, Use{Limit: key, CostPerNode: 1, Zone: zone})
+		}
+	}
+	return in
+}
+
+func BenchmarkAllocate1000PoolsOfAllSorts(b *testing.B) {
+	in := thousandOfAllSorts()
 	b.ReportAllocs()
 	for b.Loop() {
 		if got := len(Allocate(in).Pools); got != 1000 {

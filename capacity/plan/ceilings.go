@@ -2,11 +2,12 @@ package plan
 
 import (
 	"fmt"
-	"github.com/headroom-eks/headroom/capacity"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/headroom-eks/headroom/capacity"
 	"github.com/headroom-eks/headroom/pool"
 )
 
@@ -91,6 +92,12 @@ func NotAppliedCeiling(realized Realized) Bound {
 		Detail: "the pool's objects are not confirmed to be in the cluster; nothing will scale it until they are"}
 }
 
+// LiveCeiling is what the pool's group, NodePool or subnet in AWS allows now, where that is not what the configuration
+// says: cut by hand, or not yet changed. It bounds the promise alone, because it may be set back without a word.
+func LiveCeiling(nodes int, detail string) Bound {
+	return Bound{Kind: capacity.Live, Nodes: max(nodes, 0), PromiseOnly: true, Detail: detail}
+}
+
 // ReservationFacts is what is known of a capacity reservation or block that a pool names.
 type ReservationFacts struct {
 	ID string
@@ -109,72 +116,97 @@ type ReservationFacts struct {
 	EndsAt time.Time
 }
 
-// ReservationCeiling bounds a pool that can only use its reservation. The smaller count and the earlier end hold. It is
-// no ceiling of a pool that may buy on-demand or spot beside it.
-func ReservationCeiling(r ReservationFacts, now time.Time) Bound {
-	b := Bound{
+// reservationKey names a reservation in Use.
+func reservationKey(id string) string { return string(capacity.Reservation) + "/" + id }
+
+// ReservationLimit is a reservation as a limit that all pools share which name it: its instances count once. The smaller
+// count and the earlier end hold.
+func ReservationLimit(r ReservationFacts, now time.Time) SharedLimit {
+	l := SharedLimit{
+		Key:    reservationKey(r.ID),
 		Kind:   capacity.Reservation,
-		Nodes:  max(r.Count, 0),
+		Unit:   "instances",
+		Amount: max(r.Count, 0),
 		Code:   r.ID,
 		Until:  r.End,
 		Detail: fmt.Sprintf("%d instances by config", r.Count),
 	}
 	if r.Checked && r.CheckError != "" {
-		b.Unknown = "the reservation could not be read: " + r.CheckError
-		return b
+		l.Unknown = "the reservation could not be read: " + r.CheckError
+		return l
 	}
 	if r.Checked {
-		b.Nodes = min(b.Nodes, max(r.Instances, 0))
-		b.Detail += fmt.Sprintf(", %d by the reservation", r.Instances)
-		if !r.EndsAt.IsZero() && (b.Until.IsZero() || r.EndsAt.Before(b.Until)) {
-			b.Until = r.EndsAt
+		l.Amount = min(l.Amount, max(r.Instances, 0))
+		l.Detail += fmt.Sprintf(", %d by the reservation", r.Instances)
+		if !r.EndsAt.IsZero() && (l.Until.IsZero() || r.EndsAt.Before(l.Until)) {
+			l.Until = r.EndsAt
 		}
 		if !r.Active {
-			b.Nodes, b.Detail = 0, b.Detail+", which is not active"
+			l.Amount, l.Detail = 0, l.Detail+", which is not active"
 		}
 	} else {
-		b.Detail += ", not checked"
+		l.Detail += ", not checked"
 	}
-	if !b.Until.IsZero() {
-		b.Detail += ", until " + b.Until.UTC().Format(time.RFC3339)
-		if !now.Before(b.Until) {
-			b.Nodes, b.Detail = 0, b.Detail+", which is past"
+	if !l.Until.IsZero() {
+		l.Detail += ", until " + l.Until.UTC().Format(time.RFC3339)
+		if !now.Before(l.Until) {
+			l.Amount, l.Detail = 0, l.Detail+", which is past"
 		}
 	}
-	return b
+	return l
+}
+
+// ReservationUse is what a node takes of a reservation: one instance, in the zone of the reservation if that is known.
+func ReservationUse(id, zone string) Use {
+	return Use{
+		Limit:         reservationKey(id),
+		CostPerNode:   1,
+		CapacityTypes: []pool.CapacityType{pool.Reserved},
+		Zone:          zone,
+	}
 }
 
 // Quota is one EC2 quota in vCPUs per region. Service Quotas gives the limit and not the use.
 type Quota struct {
 	Code         string
 	CapacityType pool.CapacityType
-	// Families are the letters before the generation in the instance types that it counts.
+	// Families are the letters, and the generation where it matters, with which the instance types begin that it counts.
 	Families []string
 }
 
-// Quotas of GPU instances. https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
+// Quotas of GPU instances. https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html lists them: one
+// for all on-demand P instances; for spot, "All P4, P3 and P2" and "All P5". Spot of later generations is on neither.
 var Quotas = []Quota{
 	{"L-DB2E81BA", pool.OnDemand, []string{"g", "gr", "vt"}},
 	{"L-3819A6DF", pool.Spot, []string{"g", "gr", "vt"}},
 	{"L-417A185B", pool.OnDemand, []string{"p"}},
-	{"L-7212CCBC", pool.Spot, []string{"p"}},
+	{"L-7212CCBC", pool.Spot, []string{"p2", "p3", "p4"}},
+	{"L-C4BD4855", pool.Spot, []string{"p5"}},
 }
 
 // QuotaFor is the quota that counts an instance type bought this way. Reserved instances were counted when they were
 // reserved.
 func QuotaFor(instanceType string, capacityType pool.CapacityType) (Quota, bool) {
-	family := instanceType
-	if i := strings.IndexAny(instanceType, "0123456789"); i >= 0 {
-		family = instanceType[:i]
-	}
+	family := instanceType[:generation(instanceType)]
 	for _, q := range Quotas {
+		if q.CapacityType != capacityType {
+			continue
+		}
 		for _, f := range q.Families {
-			if f == family && q.CapacityType == capacityType {
+			if f == family || generation(f) < len(f) && f == instanceType[:min(len(family)+1, len(instanceType))] {
 				return q, true
 			}
 		}
 	}
 	return Quota{}, false
+}
+
+// generation is where the digit of the generation stands in an instance type.
+func generation(instanceType string) int {
+	if i := strings.IndexAny(instanceType, "0123456789"); i >= 0 {
+		return i
+	}
+	return len(instanceType)
 }
 
 // Limit is the quota as a shared limit: its value, rounded down, less the vCPUs that others in the account use or may
@@ -203,12 +235,16 @@ func (q Quota) limit() SharedLimit {
 }
 
 // QuotaUses lists the quotas that a pool's nodes draw from, one for each way it may buy them. A way that no known quota
-// counts is left out, which makes the ceiling smaller, not larger.
+// counts is left out, which makes the ceiling smaller, not larger; if it is the only one, its quota is not known.
 func QuotaUses(instanceType string, vcpus int, types []pool.CapacityType) (uses []Use) {
 	for _, t := range types {
 		if q, found := QuotaFor(instanceType, t); found {
 			uses = append(uses, Use{Limit: q.Code, CostPerNode: vcpus, CapacityTypes: []pool.CapacityType{t}})
 		}
+	}
+	_, counted := QuotaFor(instanceType, pool.OnDemand)
+	if len(uses) == 0 && counted && slices.Contains(types, pool.Spot) {
+		uses = append(uses, Use{Limit: "spot quota of " + instanceType, CapacityTypes: []pool.CapacityType{pool.Spot}})
 	}
 	return uses
 }

@@ -1,12 +1,12 @@
 package plan
 
 import (
-	"github.com/headroom-eks/headroom/capacity"
 	"math"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/headroom-eks/headroom/capacity"
 	"github.com/headroom-eks/headroom/pool"
 )
 
@@ -247,7 +247,7 @@ func TestPoolZones(t *testing.T) {
 	}
 }
 
-func TestReservationCeiling(t *testing.T) {
+func TestReservationLimit(t *testing.T) {
 	active := ReservationFacts{ID: "cr-1", Count: 4, Checked: true, Active: true, Instances: 6}
 	for _, c := range []struct {
 		name   string
@@ -267,8 +267,8 @@ func TestReservationCeiling(t *testing.T) {
 	} {
 		r := active
 		c.change(&r)
-		if got := ReservationCeiling(r, nine); (got.Unknown != "") != (c.want < 0) || c.want >= 0 &&
-			got.Nodes != c.want {
+		if got := ReservationLimit(r, nine); (got.Unknown != "") != (c.want < 0) || c.want >= 0 &&
+			got.Amount != c.want {
 			t.Errorf("%s: %+v, want %d", c.name, got, c.want)
 		}
 	}
@@ -276,12 +276,15 @@ func TestReservationCeiling(t *testing.T) {
 
 func TestQuotas(t *testing.T) {
 	for instanceType, want := range map[string][]string{
-		"g6.xlarge":   {"L-DB2E81BA", "L-3819A6DF"},
-		"gr6.4xlarge": {"L-DB2E81BA", "L-3819A6DF"},
-		"g6e.xlarge":  {"L-DB2E81BA", "L-3819A6DF"},
-		"p5.48xlarge": {"L-417A185B", "L-7212CCBC"},
-		"m6i.xlarge":  nil,
-		"":            nil,
+		"g6.xlarge":        {"L-DB2E81BA", "L-3819A6DF"},
+		"gr6.4xlarge":      {"L-DB2E81BA", "L-3819A6DF"},
+		"g6e.xlarge":       {"L-DB2E81BA", "L-3819A6DF"},
+		"p4d.24xlarge":     {"L-417A185B", "L-7212CCBC"},
+		"p5.48xlarge":      {"L-417A185B", "L-C4BD4855"},
+		"p5en.48xlarge":    {"L-417A185B", "L-C4BD4855"},
+		"p6-b200.48xlarge": {"L-417A185B"},
+		"m6i.xlarge":       nil,
+		"":                 nil,
 	} {
 		var got []string
 		for _, use := range QuotaUses(instanceType, 4, []pool.CapacityType{pool.OnDemand, pool.Spot, pool.Reserved}) {
@@ -298,6 +301,15 @@ func TestQuotas(t *testing.T) {
 	}
 	if Quotas[0].Limit(math.NaN(), 0).Unknown == "" {
 		t.Error("a quota that is no number is known")
+	}
+}
+
+func TestSpotThatNoKnownQuotaCountsIsNotKnownWhereItIsTheOnlyWay(t *testing.T) {
+	p := l4("gpu", pool.Karpenter, 4, 0)
+	p.CapacityTypes = []pool.CapacityType{pool.Spot}
+	p.Uses = QuotaUses("p6-b200.48xlarge", 192, p.CapacityTypes)
+	if got := allocate(nil, p).Pools[0]; got.Nodes.Maximum != 0 || got.BoundBy != capacity.Unknown {
+		t.Errorf("%+v bound by %s, want nothing", got.Nodes, got.BoundBy)
 	}
 }
 

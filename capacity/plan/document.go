@@ -92,19 +92,12 @@ func byZone(r Realized) map[string]int {
 // validity of the document: as long as asked for, but not past the end of anything it rests on.
 func validity(in Input) (observed, until time.Time) {
 	until = in.Now.Add(max(in.ValidFor, 0))
-	ends := func(t time.Time) {
-		if t.After(in.Now) && t.Before(until) {
-			until = t
-		}
-	}
-	for _, p := range in.Pools {
-		for _, b := range p.Ceilings {
-			ends(b.Until)
-		}
-		for _, l := range in.Limits {
-			if slices.ContainsFunc(p.Uses, func(u Use) bool { return u.Limit == l.Key }) {
-				ends(l.Until)
-			}
+	for _, l := range in.Limits {
+		drawn := slices.ContainsFunc(in.Pools, func(p PoolFacts) bool {
+			return slices.ContainsFunc(p.Uses, func(u Use) bool { return u.Limit == l.Key })
+		})
+		if drawn && l.Until.After(in.Now) && l.Until.Before(until) {
+			until = l.Until
 		}
 	}
 	return in.Now.UTC().Truncate(time.Second), until.UTC().Truncate(time.Second)

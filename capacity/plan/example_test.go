@@ -39,5 +39,5 @@ func ExampleAllocate() {
 	// Output:
 	// 1 of 3 nodes
 	// vcpu-quota
-	// on-demand: 3 nodes fit in 12 of 12 vCPUs at 4 each (quota of 16 vCPUs, 4 of them assumed to be used by others)
+	// on-demand: 12 vCPUs at 4 a node (quota of 16 vCPUs, 4 of them assumed to be used by others)
 }

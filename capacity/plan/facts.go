@@ -118,8 +118,6 @@ type Bound struct {
 	PromiseOnly bool
 	Code        string
 	Detail      string
-	// Until is when the ceiling stops to hold, and the document with it. Zero means no end.
-	Until time.Time
 }
 
 // SharedLimit is a limit that several pools draw from.

@@ -35,8 +35,15 @@ type supply struct{ cost, most int }
 
 func (s supply) of(nodes int) int { return s.cost * min(nodes, s.most) }
 
-// weighed is a limit within a set, with a weight that makes a node of the pool take the same of each.
-type weighed struct{ limit, weight int }
+// weighedLimit is a limit within a set, with a weight that makes a node of the pool take the same of each.
+type weighedLimit struct{ limit, weight int }
+
+// units of a set: what its places and their limits weigh, and in how large steps a node is counted. Counted in nodes of
+// the pool's own size, larger and smaller ones rounded up, a set sees that what is left over holds no whole node.
+type units struct {
+	groups [][]weighedLimit
+	step   int
+}
 
 // mostWeight bounds how far costs of one node in one set may differ, so that nothing overflows.
 const mostWeight = 1 << 12
@@ -110,30 +117,37 @@ func (w *world) addSet(n *need, mask uint64, exact bool) {
 			}
 		}
 	}
-	if !t.open && !w.weigh(n, &t, exact) {
+	if t.open {
+		n.sets = append(n.sets, t)
 		return
 	}
-	n.sets = append(n.sets, t)
+	for _, step := range []int{1, t.cost} {
+		if weighed, counts := w.weigh(n, t, step, exact); counts {
+			n.sets = append(n.sets, weighed)
+		}
+	}
 }
 
 // weigh finds what it takes to block the whole set, in a unit in which a node of the pool takes the same everywhere.
-func (w *world) weigh(n *need, t *set, exact bool) bool {
-	key := []byte{}
-	var groups [][]weighed
+func (w *world) weigh(n *need, t set, step int, exact bool) (weighed set, counts bool) {
+	key := strconv.AppendInt(nil, int64(step), 10)
+	u := units{step: step}
+	whole := true
 	for i, p := range n.places {
 		if t.places&(1<<i) == 0 {
 			continue
 		}
-		least, group := noDemand, []weighed{}
+		least, group := noDemand, []weighedLimit{}
 		for _, d := range p.draws {
 			weight := t.cost / d.cost
 			if weight > mostWeight {
-				return false
+				return t, false
 			}
-			least = min(least, weight*w.limits[d.limit].demand(d.cost))
-			group = append(group, weighed{d.limit, weight})
-			key = strconv.AppendInt(append(strconv.AppendInt(key, int64(d.limit), 10), '*'), int64(weight), 10)
-			key = append(key, ' ')
+			l := w.limits[d.limit]
+			whole = whole && l.unit == d.cost
+			least = min(least, weight*l.demand(d.cost))
+			group = append(group, weighedLimit{d.limit, weight})
+			key = strconv.AppendInt(append(strconv.AppendInt(append(key, ' '), int64(d.limit), 10), '*'), int64(weight), 10)
 		}
 		if p.shareOf >= 0 && exact {
 			t.room += p.share - 1
@@ -143,18 +157,21 @@ func (w *world) weigh(n *need, t *set, exact bool) bool {
 		if !exact && p.shareOf >= 0 {
 			least = min(least, p.share*t.cost)
 		}
-		groups, key = append(groups, group), append(key, ';')
-		t.demand = min(t.demand+least, noDemand)
+		u.groups, key = append(u.groups, group), append(key, ';')
+		t.demand = min(t.demand+(least+step-1)/step, noDemand)
 	}
-	t.room = min(t.room, noBound)
+	if step > 1 && whole {
+		return t, false // all nodes count in whole ones of the pool's anyway
+	}
+	t.room, t.cost = min(t.room, noBound), t.cost/step
 	id, known := w.setByKey[string(key)]
 	if !known {
 		id = len(w.sets)
 		w.setByKey[string(key)] = id
-		w.sets = append(w.sets, groups)
+		w.sets = append(w.sets, u)
 	}
 	t.id = id
-	return true
+	return t, true
 }
 
 // noDemand is more than all pools together can take.
@@ -164,18 +181,18 @@ const noDemand = 1 << 61
 // has a share, or is not the pool's any more, no more nodes than the share or than those that run there.
 func (m *member) findSupplies(w *world) {
 	m.supplies = make([]supply, len(w.sets))
-	for id, groups := range w.sets {
+	for id, u := range w.sets {
 		s := supply{}
 		for i, n := range m.needs {
 			most := 0
 			for _, p := range n.places {
-				if cost := takes(groups, p.draws); cost > 0 {
+				if cost := u.takes(p.draws); cost > 0 {
 					s.cost = max(s.cost, cost)
 					most += max(p.share, m.runsAt(p))
 				}
 			}
 			for _, l := range m.left {
-				if cost := takes(groups, []draw{l.draw}); l.need == i && cost > 0 {
+				if cost := u.takes([]draw{l.draw}); l.need == i && cost > 0 {
 					s.cost = max(s.cost, cost)
 					most += min(l.nodes, mostNodes)
 				}
@@ -194,9 +211,9 @@ func (m *member) runsAt(p place) int {
 	return min(m.facts.Realized.count(p.matches), mostNodes)
 }
 
-// takes is what a node with these draws takes of a set.
-func takes(groups [][]weighed, draws []draw) (cost int) {
-	for _, group := range groups {
+// takes is what a node with these draws takes of the set.
+func (u units) takes(draws []draw) (cost int) {
+	for _, group := range u.groups {
 		most := 0
 		for _, g := range group {
 			for _, d := range draws {
@@ -205,7 +222,7 @@ func takes(groups [][]weighed, draws []draw) (cost int) {
 				}
 			}
 		}
-		cost += most
+		cost += (most + u.step - 1) / u.step
 	}
 	return cost
 }

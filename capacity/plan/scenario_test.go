@@ -80,9 +80,9 @@ func TestPoolsShareAQuotaByPriorityAndEachSaysWhoHasTheRest(t *testing.T) {
 		t.Errorf("batch reaches %d bound by %s %s, want 2 by the on-demand quota", b.Nodes.Maximum, b.BoundBy,
 			b.Ceilings[0].Code)
 	}
-	want := "on-demand: 2 nodes fit in 8 of 24 vCPUs at 4 each, the rest is kept for serving (16) (quota of 26 " +
-		"vCPUs, 2 of them assumed to be used by others)"
-	if b.Ceilings[0].Detail != want {
+	want := "on-demand: 24 vCPUs at 4 a node (quota of 26 vCPUs, 2 of them assumed to be used by others); of all this, " +
+		"others may take: serving (16)"
+	if b.Ceilings[0].Detail != want || b.Ceilings[0].Rival != "serving" {
 		t.Errorf("detail\n got %s\nwant %s", b.Ceilings[0].Detail, want)
 	}
 }
@@ -108,9 +108,9 @@ func TestAQuotaThatCannotBeReadLeavesWhatRunsAndKeepsTheRestForThatPool(t *testi
 		!strings.Contains(d.Ceilings[0].Detail, "AccessDenied") {
 		t.Errorf("%+v bound by %+v, want the one that runs, by an unknown quota", d.Nodes, d.Ceilings[0])
 	}
-	// The pool may still grow to its configured 4, three more at 10 addresses; that leaves 20.
-	if o := got["other"]; o.Nodes.Maximum != 2 || o.BoundBy != capacity.SubnetAddresses {
-		t.Errorf("other reaches %d bound by %s, want 2 by the addresses left", o.Nodes.Maximum, o.BoundBy)
+	// The pool may still be at its configured 4 at 10 addresses each; that leaves one.
+	if o := got["other"]; o.Nodes.Maximum != 1 || o.BoundBy != capacity.SubnetAddresses || o.Ceilings[0].Rival != "denied" {
+		t.Errorf("other reaches %d bound by %+v, want 1 by the addresses left", o.Nodes.Maximum, o.Ceilings[0])
 	}
 }
 
@@ -156,20 +156,27 @@ func TestALoweredLimitShowsMoreRealizedThanMaximumAndSaysWhy(t *testing.T) {
 	}
 }
 
-func TestFreeAddressesBoundWhatFitsBesideTheNodesThatRun(t *testing.T) {
+// Nodes that run may not have taken yet all the addresses that they will take: only what they are known to hold counts
+// beside what is free.
+func TestFreeAddressesCountWithWhatRunningNodesAreKnownToHold(t *testing.T) {
 	p := l4("gpu", pool.Karpenter, 9, 2)
 	p.Uses = SubnetUses([]string{"us-west-2a", "us-west-2b"}, 30)
-	got := allocate([]SharedLimit{FreeAddresses("us-west-2a", 40, 0), FreeAddresses("us-west-2b", 75, 5)}, p).Pools[0]
+	limits := []SharedLimit{holding(60, FreeAddresses("us-west-2a", 40, 0)), FreeAddresses("us-west-2b", 75, 5)}
+	got := allocate(limits, p).Pools[0]
 	if got.Nodes.Maximum != 5 || got.BoundBy != capacity.SubnetAddresses {
-		t.Errorf("reaches %d bound by %s; want 2 that run, 1 more in 40 addresses and 2 in 70", got.Nodes.Maximum,
-			got.BoundBy)
+		t.Errorf("reaches %d bound by %s; want 2 that run and hold 60, 1 more in 40 addresses and 2 in 70",
+			got.Nodes.Maximum, got.BoundBy)
+	}
+	limits[0].Taken = 0
+	if got := allocate(limits, p).Pools[0]; got.Nodes.Maximum != 3 {
+		t.Errorf("reaches %d; want 3: the nodes that run may still take 60 of the 110 addresses", got.Nodes.Maximum)
 	}
 }
 
 func TestAGangTiedToAZoneIsAsLargeAsTheBestZone(t *testing.T) {
 	p := l4("gpu", pool.Karpenter, 9, 2)
 	p.Uses = SubnetUses([]string{"us-west-2a", "us-west-2b"}, 30)
-	limits := []SharedLimit{FreeAddresses("us-west-2a", 40, 0), FreeAddresses("us-west-2b", 70, 0)}
+	limits := []SharedLimit{holding(60, FreeAddresses("us-west-2a", 40, 0)), FreeAddresses("us-west-2b", 70, 0)}
 	if got := allocate(limits, p).Pools[0]; got.LargestGang != 5 {
 		t.Errorf("gang of %d over all zones, want the maximum, 5", got.LargestGang)
 	}
@@ -180,7 +187,7 @@ func TestAGangTiedToAZoneIsAsLargeAsTheBestZone(t *testing.T) {
 	p.Ceilings[0].Nodes = 4
 	p.Realized.Nodes[Place{"us-west-2a", pool.OnDemand}] = 0
 	p.Realized.Nodes[Place{"us-west-2b", pool.OnDemand}] = 1
-	limits[0].Amount = 900
+	limits[0] = FreeAddresses("us-west-2a", 900, 0)
 	if got := allocate(limits, p).Pools[0]; got.LargestGang != 3 {
 		t.Errorf("gang of %d, want 3: the fourth node runs in the other zone", got.LargestGang)
 	}
@@ -197,16 +204,15 @@ func TestAReservationEndsAndTheDocumentWithIt(t *testing.T) {
 		Active:    true,
 		Instances: 3,
 	}
-	configured := p.Ceilings
-	p.Ceilings = append(configured, ReservationCeiling(facts, nine))
-	doc := allocate(nil, p)
+	p.Uses = []Use{ReservationUse("cr-1", "")}
+	doc := allocate([]SharedLimit{ReservationLimit(facts, nine)}, p)
 	if got := doc.Pools[0]; got.Nodes != counts(0, 3, 3) || got.BoundBy != capacity.Reservation ||
 		!doc.ValidUntil.Equal(facts.End) {
 		t.Errorf("%+v bound by %s until %s; want 3 firm by the reservation until its end", got.Nodes, got.BoundBy,
 			doc.ValidUntil)
 	}
-	p.Ceilings = append(configured, ReservationCeiling(facts, facts.End))
-	got := Allocate(Input{Now: facts.End, ValidFor: time.Hour, Pools: []PoolFacts{p}})
+	got := Allocate(Input{Now: facts.End, ValidFor: time.Hour, Pools: []PoolFacts{p},
+		Limits: []SharedLimit{ReservationLimit(facts, facts.End)}})
 	if got.Pools[0].Nodes.Maximum != 0 || !got.ValidUntil.Equal(facts.End.Add(time.Hour)) {
 		t.Errorf("reaches %d until %s; want 0 once the reservation ended, and the usual hour",
 			got.Pools[0].Nodes.Maximum, got.ValidUntil)
@@ -276,8 +282,8 @@ func TestAPoolThatIsNotAdvertisedIsChargedWhatItMayTake(t *testing.T) {
 		t.Errorf("general promises %d bound by %s, gang %d; want only what runs", g.Nodes.Maximum, g.BoundBy,
 			g.LargestGang)
 	}
-	if got["gpu"].Nodes.Maximum != 3 {
-		t.Errorf("gpu reaches %d; want 3: the general pool may make seven more nodes", got["gpu"].Nodes.Maximum)
+	if got["gpu"].Nodes.Maximum != 2 || got["gpu"].Ceilings[0].Rival != "general" {
+		t.Errorf("gpu reaches %d; want 2: the general pool may have eight nodes", got["gpu"].Nodes.Maximum)
 	}
 }
 
@@ -310,6 +316,12 @@ func TestNonsenseLowersThePromiseAndNeverPanics(t *testing.T) {
 	if got := Allocate(Input{}); len(got.Pools) != 0 || got.Pools == nil {
 		t.Errorf("no pools: %v, want an empty list", got.Pools)
 	}
+}
+
+// holding is a limit of which running nodes are known to hold so much.
+func holding(taken int, l SharedLimit) SharedLimit {
+	l.Taken = taken
+	return l
 }
 
 func counts(realized, maximum, firm int) capacity.Counts {

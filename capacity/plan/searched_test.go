@@ -80,26 +80,32 @@ func (w *tiny) stands(q, number int, hold []int, share []int, first int, places,
 		if len(set) == 0 || slices.ContainsFunc(set, func(i int) bool { return slices.Contains(closed, i) }) {
 			return true
 		}
-		return !w.unblocked(q, others, hold, share, first, set) || also != nil && !also(set)
+		open := w.unblocked(q, others, hold, share, first, set, false) || w.unblocked(q, others, hold, share, first, set, true)
+		return !open || also != nil && !also(set)
 	})
 }
 
-func (w *tiny) unblocked(q, others int, hold []int, share []int, first int, set []int) bool {
-	p, unit := w.pools[q], 1
+// unblocked tells whether more is demanded of a set than can be supplied, counted as it is, or in whole nodes of the
+// pool's own size, others rounded up.
+func (w *tiny) unblocked(q, others int, hold []int, share []int, first int, set []int, inNodes bool) bool {
+	p, unit, step := w.pools[q], 1, 1
 	for _, i := range set {
 		unit = unit / gcd(unit, p.cost[i]) * p.cost[i]
+	}
+	if inNodes {
+		step = unit
 	}
 	room := 0
 	left := 0
 	for _, i := range set {
-		left += unit / p.cost[i] * w.demand(i, p.cost[i])
+		left += ceilDiv(unit/p.cost[i]*w.demand(i, p.cost[i]), step)
 		if share == nil {
 			room = noBound
 		} else {
 			room += share[i-first] - 1
 		}
 	}
-	left -= unit * min(others, room)
+	left -= unit / step * min(others, room)
 	for other, o := range w.pools {
 		if other == q {
 			continue
@@ -126,7 +132,7 @@ func (w *tiny) unblocked(q, others int, hold []int, share []int, first int, set 
 				grows = runs
 			}
 			if grows > 0 {
-				cost, most = max(cost, unit/p.cost[i]*o.cost[i]), most+grows
+				cost, most = max(cost, ceilDiv(unit/p.cost[i]*o.cost[i], step)), most+grows
 			}
 		}
 		left -= cost * min(hold[other], most)

@@ -45,8 +45,8 @@ type world struct {
 	limits []limit
 	// members in the order in which they are served.
 	members []*member
-	// sets of places that count for someone, as limits with their weights.
-	sets     [][][]weighed
+	// sets of places that count for someone.
+	sets     []units
 	setByKey map[string]int
 	// careful and hopeful are two accounts of what everyone may take.
 	careful, hopeful *book
