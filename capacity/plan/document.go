@@ -93,10 +93,12 @@ func byZone(r Realized) map[string]int {
 func validity(in Input) (observed, until time.Time) {
 	until = in.Now.Add(max(in.ValidFor, 0))
 	for _, l := range in.Limits {
-		drawn := slices.ContainsFunc(in.Pools, func(p PoolFacts) bool {
+		if !l.Until.After(in.Now) || !l.Until.Before(until) {
+			continue
+		}
+		if slices.ContainsFunc(in.Pools, func(p PoolFacts) bool {
 			return slices.ContainsFunc(p.Uses, func(u Use) bool { return u.Limit == l.Key })
-		})
-		if drawn && l.Until.After(in.Now) && l.Until.Before(until) {
+		}) {
 			until = l.Until
 		}
 	}

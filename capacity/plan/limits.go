@@ -120,8 +120,10 @@ const (
 // class is what pools have in common that need the same of the same limits.
 type class struct {
 	needs []need
-	// shared is false when some place has a share, which is the pool's own.
+	// shareless: no place has a share.
 	shareless bool
+	// supplies of the pools of the class that have no shares, and no nodes outside their places.
+	supplies []supply
 }
 
 // key is the same for pools that need the same of the same limits.

@@ -180,7 +180,15 @@ const noDemand = 1 << 61
 // supplies of the pool into every set (step 6): of what a node takes in different places the most, and of a place that
 // has a share, or is not the pool's any more, no more nodes than the share or than those that run there.
 func (m *member) findSupplies(w *world) {
+	alike := m.shareless && len(m.left) == 0 // the same for all pools of its class
+	if alike && m.class.supplies != nil {
+		m.supplies = m.class.supplies
+		return
+	}
 	m.supplies = make([]supply, len(w.sets))
+	if alike {
+		m.class.supplies = m.supplies
+	}
 	for id, u := range w.sets {
 		s := supply{}
 		for i, n := range m.needs {
