@@ -411,8 +411,8 @@ func (w *tiny) show(s state) string {
 
 // features that a random world may have.
 type features struct {
-	pools, zones, ways                                              int
-	untold, shares, running, free, unknown, cut, parts, left, surge bool
+	pools, zones, ways                                                     int
+	alike, untold, shares, running, free, unknown, cut, parts, left, surge bool
 }
 
 // anyTiny draws a world.
@@ -426,8 +426,12 @@ func anyTiny(r *rand.Rand, f features) *tiny {
 		l.free = free && i < w.zones
 		w.limits = append(w.limits, l)
 	}
-	for range 1 + r.Intn(f.pools) {
-		w.pools = append(w.pools, anyTinyPool(r, w, f))
+	for i := range 1 + r.Intn(f.pools) {
+		p := anyTinyPool(r, w, f)
+		if f.alike && i == 1 {
+			p.cost, p.may = w.pools[0].cost, w.pools[0].may
+		}
+		w.pools = append(w.pools, p)
 	}
 	for i := range w.limits { // what runs has room, unless limits were cut, and holds something of what is not free
 		runs := 0

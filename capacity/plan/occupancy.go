@@ -19,7 +19,8 @@ type member struct {
 	index int
 	// low is the smallest ceiling of its own, 0 when one is unknown; high leaves unknown ones out.
 	low, high int
-	// reach is all that its scaler may take, and untold that it may take it without being told.
+	// reach is all that its scaler may take, untold that this is more than it promises: a fixed pool's group makes up for
+	// lost nodes, an unadvertised pool promises none, pods of others can wake what the promise leaves out.
 	reach  int
 	untold bool
 	// doubt: the size of the pool or what its nodes take is not known.
@@ -75,7 +76,7 @@ func (m *member) addOwnCeilings() {
 		}
 		m.reach = min(m.reach, nodes)
 	}
-	m.untold = !m.facts.Advertised || m.facts.Scaler == pool.Fixed || m.high < scaler
+	m.untold = m.high < scaler
 }
 
 func (m *member) ownBounds() []Bound {

@@ -28,6 +28,7 @@ var mixes = []struct {
 	{"not every zone with every way", 300, features{pools: 3, zones: 3, ways: 2, parts: true, shares: true}},
 	{"unknown", 300, features{pools: 3, zones: 2, ways: 2, unknown: true, running: true, cut: true}},
 	{"four pools", 100, features{pools: 4, zones: 2, ways: 2, untold: true, shares: true}},
+	{"pools alike", 300, features{pools: 4, zones: 2, ways: 2, alike: true, running: true, cut: true}},
 	{"everything", 500, everything},
 	{"everything known", 500, func() features { f := everything; f.unknown = false; return f }()},
 }

@@ -91,22 +91,14 @@ next:
 	return out
 }
 
-// addSet adds the places of the mask as a set, unless two of them draw from one limit.
+// addSet adds the places of the mask as a set, counted as it is and in whole nodes of the pool's.
 func (w *world) addSet(n *need, mask uint64, exact bool) {
 	t := set{id: -1, places: mask, cost: 1}
-	seen := map[int]bool{}
 	for i, p := range n.places {
 		if mask&(1<<i) == 0 {
 			continue
 		}
-		for _, d := range append(p.draws, draw{p.shareOf, 1}) {
-			if seen[d.limit] && d.limit >= 0 {
-				return
-			}
-			seen[d.limit] = true
-			if d.limit < 0 || d.limit == p.shareOf {
-				continue
-			}
+		for _, d := range p.draws {
 			t.unsure = t.unsure || d.cost == 0 || w.limits[d.limit].unsure() != ""
 			t.open = t.open || d.cost == 0 || w.limits[d.limit].Unknown != ""
 			if d.cost > 0 {

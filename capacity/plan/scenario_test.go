@@ -250,23 +250,38 @@ func TestAPoolThatOneLimitHoldsTakesNoMoreOfAnother(t *testing.T) {
 	}
 }
 
-// Doubt about a pool must not become another pool's gain two limits further on.
+// Doubt about a pool must not become another pool's gain two limits further on: of the first and second share the
+// quota, the second and third a zone. The first has one node by its zone or by its group.
 func TestDoubtTravelsAlongTheLimitsThatPoolsShare(t *testing.T) {
-	pools := []PoolFacts{l4("1-doubtful", pool.Karpenter, 1, 0), l4("2-shares-quota", pool.Karpenter, 8, 0),
-		l4("3-shares-zone", pool.Karpenter, 9, 0), l4("4-shares-spot", pool.Karpenter, 9, 0)}
-	od, spot := []pool.CapacityType{pool.OnDemand}, []pool.CapacityType{pool.Spot}
-	zone := SubnetUses([]string{"us-west-2a"}, 1)
-	pools[0].Uses = QuotaUses("g6.xlarge", 1, od)
-	pools[1].Uses = append(QuotaUses("g6.xlarge", 1, od), zone...)
-	pools[2].CapacityTypes, pools[2].Uses = spot, append(QuotaUses("g6.xlarge", 1, spot), zone...)
-	pools[3].CapacityTypes, pools[3].Uses = spot, QuotaUses("g6.xlarge", 1, spot)
-	limits := []SharedLimit{Quotas[0].Limit(8, 0), Quotas[1].Limit(10, 0), FreeAddresses("us-west-2a", 10, 0)}
-	before := byName(allocate(limits, pools...))
-	pools[0].Ceilings = []Bound{{Kind: capacity.ConfiguredKind, Unknown: "denied"}}
-	after := byName(allocate(limits, pools...))
-	for name := range before {
-		if after[name].Nodes.Maximum > before[name].Nodes.Maximum {
-			t.Errorf("%s rose from %d to %d", name, before[name].Nodes.Maximum, after[name].Nodes.Maximum)
+	facts := func(advertised bool, zone, group int) ([]SharedLimit, []PoolFacts) {
+		pools := []PoolFacts{l4("1", pool.Karpenter, 2, 0), l4("2", pool.Karpenter, 2, 0), l4("3", pool.Karpenter, 2, 0)}
+		quota := QuotaUses("g6.xlarge", 1, []pool.CapacityType{pool.OnDemand})
+		pools[0].Uses = append(SubnetUses([]string{"us-west-2a"}, 1), quota...)
+		pools[1].Uses = append(SubnetUses([]string{"us-west-2b"}, 1), quota...)
+		pools[2].Uses = SubnetUses([]string{"us-west-2b"}, 1)
+		pools[0].Ceilings = append(pools[0].Ceilings, NodeGroupSizeCeiling(1, group))
+		pools[0].Advertised = advertised
+		return []SharedLimit{Quotas[0].Limit(2, 0), FreeAddresses("us-west-2a", zone, 0),
+			FreeAddresses("us-west-2b", 2, 0)}, pools
+	}
+	for name, lose := range map[string]func([]SharedLimit, []PoolFacts){
+		"a zone":    func(l []SharedLimit, _ []PoolFacts) { l[1].Unknown = "denied" },
+		"a quota":   func(l []SharedLimit, _ []PoolFacts) { l[0].Unknown = "denied" },
+		"a ceiling": func(_ []SharedLimit, p []PoolFacts) { p[0].Ceilings[1].Unknown = "denied" },
+		"a cost":    func(_ []SharedLimit, p []PoolFacts) { p[0].Uses[0].CostPerNode = 0 },
+		"a count":   func(_ []SharedLimit, p []PoolFacts) { p[0].Realized.Unknown = "denied" },
+	} {
+		for _, advertised := range []bool{true, false} {
+			for zone := 1; zone <= 2; zone++ {
+				limits, pools := facts(advertised, zone, 3-zone)
+				before := byName(allocate(limits, pools...))
+				lose(limits, pools)
+				for pool, now := range byName(allocate(limits, pools...)) {
+					if was := before[pool].Nodes.Maximum; now.Nodes.Maximum > was {
+						t.Errorf("%s is lost: pool %s rose from %d to %d", name, pool, was, now.Nodes.Maximum)
+					}
+				}
+			}
 		}
 	}
 }

@@ -236,3 +236,38 @@ func TestAReservationInAFullZoneDoesNotCount(t *testing.T) {
 	limits := append(quotas(12, 0), ReservationLimit(ReservationFacts{ID: "cr-1", Count: 2}, nine))
 	wants(t, allocate(append(limits, zoneAddresses(20, 300, 300)...), p), map[string][2]int{"gpu": {3, 3}})
 }
+
+func TestAZonesShareCountsOnceThoughTheZoneHasTwoSubnets(t *testing.T) {
+	p := l4("spread", pool.ClusterAutoscaler, 4, 0)
+	p.TiedToZone = true
+	limits := []SharedLimit{share(&p, "a", nil, 3)}
+	for _, subnet := range []string{"a/1", "a/2"} {
+		l := FreeAddresses(subnet, 60, 0)
+		limits = append(limits, l)
+		p.Uses = append(p.Uses, Use{Limit: l.Key, CostPerNode: 30, Zone: "a"})
+	}
+	wants(t, allocate(limits, p), map[string][2]int{"spread": {3, 3}})
+	limits[2].Amount = 20
+	wants(t, allocate(limits, p), map[string][2]int{"spread": {2, 2}})
+}
+
+func TestALimitByConfigurationThatTwoPoolsNameIsSharedAndNoShare(t *testing.T) {
+	a, b := l4("a", pool.Karpenter, 4, 0), l4("b", pool.Karpenter, 4, 0)
+	limit := SharedLimit{Key: "both", Kind: capacity.ConfiguredKind, Unit: "nodes", Amount: 5}
+	for _, p := range []*PoolFacts{&a, &b} {
+		p.Uses = []Use{{Limit: "both", CostPerNode: 1, Zone: "a"}}
+	}
+	wants(t, allocate([]SharedLimit{limit}, a, b), map[string][2]int{"a": {4, 4}, "b": {1, 1}})
+}
+
+// Of pools that are alike, the one that has what it was promised is the hardest to keep safe. One that runs more than it
+// is promised has some to lose.
+func TestOfPoolsAlikeTheOneWithTheLeastToLoseIsKeptSafe(t *testing.T) {
+	lowered, other, mixed := g6("a-lowered", 1, onDemand), g6("b-other", 2, onDemand), g6("c-mixed", 5, both)
+	lowered.Realized = Realized{Nodes: map[Place]int{{"us-west-2a", pool.OnDemand}: 3}}
+	got := wants(t, allocate(quotas(24, 80), lowered, other, mixed),
+		map[string][2]int{"a-lowered": {1, 1}, "b-other": {2, 2}, "c-mixed": {1, 1}})
+	if rival := got["c-mixed"].Ceilings[0].Rival; rival != "b-other" {
+		t.Errorf("c-mixed names rival %q", rival)
+	}
+}
