@@ -118,8 +118,9 @@ func (d *decision) bounds(c config.Pool, shape pool.Shape, p *Pool) {
 		f.Notes = append(f.Notes, fmt.Sprintf("only zone %s serves this pool; when it is out of stock, so is the pool",
 			f.Zones[0]))
 	}
-	if len(c.CapacityTypes) == 1 { // what may be bought beside a reservation has no such end
-		p.reservation = c.Reservation
+	if r := c.Reservation; r != nil {
+		p.reservation = r
+		f.Uses = append(f.Uses, capacityplan.ReservationUse(r.ID, ""))
 	}
 	for _, t := range c.InstanceTypes {
 		if !d.answers.Offerings[t].Known() {

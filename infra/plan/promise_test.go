@@ -108,6 +108,22 @@ func TestPromiseOfEachKindOfPool(t *testing.T) {
 	}
 }
 
+// Field fault FR-02, and what a reservation holds of the on-demand quota: 64 vCPUs are 16 nodes, 3 of them reserved.
+func TestReservationCountsOnceForTwoPoolsAndAgainstTheQuota(t *testing.T) {
+	onDemand := func(p *config.Pool) { p.CapacityTypes = []pool.CapacityType{pool.OnDemand} }
+	env := valid(t, with(gpuPool(pool.Karpenter, upTo(9), reserved(""))),
+		with(gpuPool(pool.Karpenter, named("second"), upTo(9), reserved(""))),
+		with(gpuPool(pool.Karpenter, named("third"), upTo(40), onDemand)))
+	doc := Decide(env, answers()).Document(Observed{Cluster: "headroom-dev", Now: noon})
+	got := map[string]int{}
+	for _, p := range doc.Pools {
+		got[p.Name] = p.Nodes.Maximum
+	}
+	if got["gpu-l4"] != 3 || got["second"] != 0 || got["third"] != 13 {
+		t.Errorf("%v; want the three instances once, and 13 on demand", got)
+	}
+}
+
 func TestPoolThatCouldNotBeCountedSaysSoAndPromisesNothing(t *testing.T) {
 	p := promise(t, valid(t, karpenterPool...), answers(), capacityplan.Realized{Unknown: "UnauthorizedOperation"})
 	if p.Nodes != (capacity.Counts{}) || !strings.Contains(p.Error, "UnauthorizedOperation") {
