@@ -1,8 +1,11 @@
 package capacity
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"reflect"
 	"slices"
@@ -13,44 +16,37 @@ import (
 	"github.com/headroom-eks/headroom/pool"
 )
 
+// ErrNotFinished says that the output holds Pulumi's mark for "unknown" instead of a document: the last update left out
+// what the document hangs on, as with --target or --continue-on-error. Nothing is known of the capacity then.
+var ErrNotFinished = errors.New("capacity: the output is unknown, because the last update did not make everything " +
+	"(was it run with --target or --continue-on-error?); run pulumi up again")
+
+// unknownMark is what Pulumi stores for an output whose value is not known.
+// https://github.com/pulumi/pulumi/blob/master/sdk/go/common/resource/plugin/rpc.go (UnknownStringValue)
+const unknownMark = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+
 // Decode reads the stack output `capacity`: a map as a stack reference or the Automation API gives it, JSON as text or
 // bytes, what Fitted made of that, or anything that becomes such JSON. Whole numbers may come as float, int or text
 // (field fault BR-90).
 //
 // Nil, and the JSON null, is an output that is not there, because the first update failed or has not run: a document
 // without pools, which is no capacity, and no error (field fault BR-91). Whatever cannot be read gives an error, and
-// also no pools.
+// also no pools; so does a document that contradicts itself.
 func Decode(output any) (Document, error) {
 	none := Document{SchemaVersion: SchemaVersion, Pools: []Pool{}}
-	var raw []byte
-	switch v := output.(type) {
-	case nil:
-		return none, nil
-	case []byte:
-		raw = v
-	case string:
-		raw = []byte(v)
-	default:
-		var err error
-		if raw, err = json.Marshal(v); err != nil {
-			return none, fmt.Errorf("capacity: %w", err)
-		}
+	raw, err := text(output)
+	if err != nil || len(raw) == 0 {
+		return none, err
 	}
-	if strings.TrimSpace(string(raw)) == "" {
-		return none, nil
-	}
-	raw, err := unpacked(raw)
+	generic, err := parse(raw)
 	if err != nil {
-		return none, fmt.Errorf("capacity: compressed document: %w", err)
-	}
-	var generic any
-	decoder := json.NewDecoder(strings.NewReader(string(raw)))
-	decoder.UseNumber()
-	if err := decoder.Decode(&generic); err != nil {
 		return none, fmt.Errorf("capacity: %w", err)
 	}
 	if generic == nil {
 		return none, nil
+	}
+	if generic == unknownMark {
+		return none, ErrNotFinished
 	}
 	// The version first: what another version means by a field is not known.
 	top, isObject := generic.(map[string]any)
@@ -79,7 +75,127 @@ func Decode(output any) (Document, error) {
 	if doc.Pools == nil {
 		doc.Pools = []Pool{}
 	}
+	if err := doc.contradiction(); err != nil {
+		return none, err
+	}
 	return doc, nil
+}
+
+// text is the JSON of an output; empty for one that is not there.
+func text(output any) ([]byte, error) {
+	var raw []byte
+	switch v := output.(type) {
+	case nil:
+		return nil, nil
+	case []byte:
+		raw = v
+	case string:
+		raw = []byte(v)
+		if v == unknownMark {
+			return nil, ErrNotFinished
+		}
+	default:
+		var err error
+		if raw, err = json.Marshal(v); err != nil {
+			return nil, fmt.Errorf("capacity: %w", err)
+		}
+	}
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 {
+		return nil, nil
+	}
+	raw, err := unpacked(raw)
+	if err != nil {
+		return nil, fmt.Errorf("capacity: compressed document: %w", err)
+	}
+	return raw, nil
+}
+
+// parse reads one JSON value and nothing after it. An object that names a key twice is refused: readers differ in which
+// of the two they take.
+func parse(raw []byte) (any, error) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	value, err := parseValue(decoder, "")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return nil, errors.New("there is text after the document")
+	}
+	return value, nil
+}
+
+func parseValue(decoder *json.Decoder, path string) (any, error) {
+	token, err := decoder.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token {
+	case json.Delim('{'):
+		return parseObject(decoder, path)
+	case json.Delim('['):
+		list := []any{}
+		for decoder.More() {
+			item, err := parseValue(decoder, fmt.Sprintf("%s[%d]", path, len(list)))
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, item)
+		}
+		_, err := decoder.Token() // the closing bracket
+		return list, err
+	default:
+		return token, nil
+	}
+}
+
+func parseObject(decoder *json.Decoder, path string) (any, error) {
+	object := map[string]any{}
+	for decoder.More() {
+		token, err := decoder.Token()
+		if err != nil {
+			return nil, err
+		}
+		key, _ := token.(string) // the decoder takes nothing else for a key
+		if _, twice := object[key]; twice {
+			return nil, fmt.Errorf("%s.%s is given twice", path, key)
+		}
+		if object[key], err = parseValue(decoder, path+"."+key); err != nil {
+			return nil, err
+		}
+	}
+	_, err := decoder.Token() // the closing brace
+	return object, err
+}
+
+// contradiction is an error when the numbers of a document cannot all be true. A reader that believed one of them would
+// place a gang that cannot run.
+func (d Document) contradiction() error {
+	seen := map[string]bool{}
+	for _, p := range d.Pools {
+		if seen[p.Name] {
+			return fmt.Errorf("capacity: there are two pools %q", p.Name)
+		}
+		seen[p.Name] = true
+		zones := 0
+		for _, nodes := range p.RealizedByZone {
+			zones += nodes
+		}
+		for _, rule := range []struct {
+			what        string
+			least, most int
+		}{
+			{"firm nodes above the maximum", p.Nodes.Firm, p.Nodes.Maximum},
+			{"a largest gang above its nodes", p.LargestGang, max(p.Nodes.Maximum, p.Nodes.Realized)},
+			{"more nodes in its zones than in all", zones, p.Nodes.Realized},
+		} {
+			if rule.least > rule.most {
+				return fmt.Errorf("capacity: pool %q has %s (%d, %d); the document contradicts itself", p.Name,
+					rule.what, rule.least, rule.most)
+			}
+		}
+	}
+	return nil
 }
 
 // makeWhole replaces, in a decoded JSON value, every number that the type has as an int by a whole one.
@@ -106,6 +222,9 @@ func makeWhole(value any, typ reflect.Type, path string) error {
 		for key, item := range v {
 			of, known := fieldType(typ, key)
 			if !known {
+				if like := inAnotherCase(typ, key); like != "" {
+					return fmt.Errorf("%s.%s: the key is %s, in this spelling", path, key, like)
+				}
 				continue // fields may be added within a version
 			}
 			if err := replace(item, of, path+"."+key, func(n any) { v[key] = n }); err != nil {
@@ -140,6 +259,21 @@ func fieldType(typ reflect.Type, key string) (reflect.Type, bool) {
 	return nil, false
 }
 
+// inAnotherCase is the key of a struct that differs from this one in case alone, if any. Go's decoder would take the
+// one for the other, past all checks.
+func inAnotherCase(typ reflect.Type, key string) string {
+	if typ.Kind() != reflect.Struct {
+		return ""
+	}
+	for i := range typ.NumField() {
+		name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+		if name != key && strings.EqualFold(name, key) {
+			return name
+		}
+	}
+	return ""
+}
+
 // mostNodes is the largest count a reader takes. Sums of a few do not overflow.
 const mostNodes = 1 << 30
 
@@ -161,11 +295,10 @@ func wholeNumber(v any) (int, error) {
 	return int(f), nil
 }
 
-// At is the document as it holds at a time. Past ValidUntil only realized nodes count: Maximum falls to Realized, and
-// Firm to 0 in a pool that may buy spot, because the document does not say which of its nodes are. Before it, the
-// document itself.
-//
-// Realized nodes of a document past its time may be gone as well. What is certain then only a new observation says.
+// At is the document as it holds at a time. Until ValidUntil it is the document itself. Past it nothing is known:
+// Realized is what was last seen, Maximum falls to it, and Firm to 0 in a pool that may buy spot, because the document
+// does not say which of its nodes are. Fits answers NotKnown then. Nodes that were seen may be gone; only a new
+// observation says.
 func (d Document) At(now time.Time) Document {
 	if !now.After(d.ValidUntil) {
 		return d

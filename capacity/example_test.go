@@ -35,7 +35,7 @@ func ExampleDocument_Fits() {
 	fmt.Println(answer.When, "-", answer.Reason)
 	// Output:
 	// after scaling
-	// no
+	// not-known
 	// no - pool gpu-l4 can give one gang 3 nodes, not 4; bound by vcpu-quota L-DB2E81BA
 }
 

@@ -33,7 +33,9 @@ const (
 	Now When = "now"
 	// AfterScaling: the pool can be scaled to that many nodes.
 	AfterScaling When = "after scaling"
-	// No: it would wait for ever.
+	// NotKnown: the document is past its time. The reason says what was last seen.
+	NotKnown When = "not-known"
+	// No: it would never run.
 	No When = "no"
 )
 
@@ -49,8 +51,11 @@ type Answer struct {
 }
 
 // Fits answers whether a gang fits, on the pool where it fits soonest, then with the fewest GPUs left over, then by
-// name. Ask it of At(now), so that a document past its time promises nothing it cannot keep.
+// name. Ask it of At(now): of a document past its time nothing is answered with Now.
 func (d Document) Fits(g Gang) Answer {
+	if g.Nodes < 1 {
+		return Answer{When: No, Reason: fmt.Sprintf("a gang has one node at least, not %d", g.Nodes)}
+	}
 	var answers []fit
 	var refused []string
 	for _, p := range d.Pools {
@@ -67,7 +72,7 @@ func (d Document) Fits(g Gang) Answer {
 		}
 		return Answer{When: No, Reason: reason}
 	}
-	order := []When{Now, AfterScaling, No}
+	order := []When{Now, AfterScaling, NotKnown, No}
 	best := slices.MinFunc(answers, func(a, b fit) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, a.When), slices.Index(order, b.When)),
 			cmp.Compare(b.reach, a.reach),
@@ -102,7 +107,10 @@ func (p Pool) mismatch(g Gang) string {
 }
 
 func (p Pool) fit(g Gang) fit {
-	reach, now := p.LargestGang, p.gangNow()
+	reach, now := min(p.LargestGang, p.Nodes.Maximum), min(p.gangNow(), p.Nodes.Realized)
+	for _, c := range p.Ceilings {
+		reach = min(reach, c.Nodes)
+	}
 	if g.Firm {
 		reach = min(reach, p.Nodes.Firm)
 		if slices.Contains(p.CapacityTypes, pool.Spot) {
@@ -111,6 +119,9 @@ func (p Pool) fit(g Gang) fit {
 	}
 	f := fit{Answer: Answer{Pool: p.Name}, spare: p.PerNode.GPUs - g.GPUsPerNode}
 	switch {
+	case p.expired() != "":
+		f.When = NotKnown
+		f.Reason = fmt.Sprintf("%s; pool %s was last seen with %d nodes", p.expired(), p.Name, p.Nodes.Realized)
 	case g.Nodes <= now:
 		f.When, f.Reason = Now, fmt.Sprintf("pool %s has %d nodes", p.Name, p.Nodes.Realized)
 	case g.Nodes <= reach:
@@ -131,6 +142,16 @@ func (p Pool) fit(g Gang) fit {
 		}
 	}
 	return f
+}
+
+// expired says until when the document was valid, in a pool of one that is read past its time.
+func (p Pool) expired() string {
+	for _, c := range p.Ceilings {
+		if c.Kind == Expired {
+			return c.Detail
+		}
+	}
+	return ""
 }
 
 // String is the ceiling in one line: kind, code and detail.

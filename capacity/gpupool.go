@@ -8,7 +8,8 @@ import "github.com/headroom-eks/headroom/pool"
 type GPUPool struct {
 	// Name of the pool.
 	Name string `json:"name"`
-	// Nodes is the pool's maximum. Such a scheduler takes 0 as "no capacity", not as "can grow".
+	// Nodes is the pool's maximum, or its largest gang when it is tied to a zone. Such a scheduler takes 0 as "no
+	// capacity", not as "can grow".
 	Nodes int `json:"nodes"`
 	// Devices of one node.
 	Devices []GPUDevice `json:"devices"`
@@ -54,8 +55,9 @@ var reported = map[string]struct{ product, architecture, computeCapability, memo
 	"L40S": {"NVIDIA L40S", "Ada Lovelace", "8.9.0", "46068Mi"},
 }
 
-// GPUPools are the advertised DRA pools of a document. Plugin pools are left out: a scheduler that counts claims
-// charges nothing to pods without one.
+// GPUPools are the advertised DRA pools of a document. A scheduler takes a pool for one fabric, so a pool that is tied
+// to a zone counts with its largest gang. Plugin pools are left out: a scheduler that counts claims charges nothing to
+// pods without one.
 func GPUPools(doc Document) []GPUPool {
 	out := []GPUPool{}
 	for _, p := range doc.Pools {
@@ -79,7 +81,11 @@ func GPUPools(doc Document) []GPUPool {
 			}
 			device.Capacity = map[string]GPUCapacity{"memory": {Value: r.memory}}
 		}
-		out = append(out, GPUPool{Name: p.Name, Nodes: p.Nodes.Maximum, Devices: []GPUDevice{device}})
+		out = append(out, GPUPool{
+			Name:    p.Name,
+			Nodes:   min(p.Nodes.Maximum, p.LargestGang),
+			Devices: []GPUDevice{device},
+		})
 	}
 	return out
 }
