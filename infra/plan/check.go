@@ -18,7 +18,12 @@ func Check(env config.Environment) problem.List {
 		claimants = append(claimants, Claimant{Name: config.GeneralPool, Scaler: g.Scaler})
 	}
 	for i, c := range env.Pools {
-		claimants = append(claimants, Claimant{Name: c.Name, Scaler: c.Scaler, Taints: c.AllTaints()})
+		claimants = append(claimants, Claimant{
+			Name:       c.Name,
+			Scaler:     c.Scaler,
+			DeviceMode: c.DeviceMode,
+			Taints:     c.AllTaints(),
+		})
 		if s, known := scalers[c.Scaler]; known {
 			problems.Join(s.check(PoolPath(i, c.Name), c, env))
 		}

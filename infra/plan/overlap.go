@@ -7,30 +7,34 @@ import (
 	"github.com/headroom-eks/headroom/problem"
 )
 
-// Claimant is what of a pool decides which scaler answers a pending pod.
+// Claimant is what of a pool decides which pending pods it answers, and who brings the node.
 type Claimant struct {
 	Name   string
 	Scaler pool.Scaler
-	Taints []pool.Taint
+	// DeviceMode of a GPU pool; empty in a pool without GPUs.
+	DeviceMode pool.DeviceMode
+	Taints     []pool.Taint
 }
 
-// ValidateOverlap reports the pools on which two scalers could answer the same pending pod: each brings a node, and one
-// stays unused (field fault BR-09). Path names the list of pools. Auto Mode excludes every other scaler and every
-// managed group.
+// ValidateOverlap reports the pools on which two scalers, or pools of two device modes, could answer the same pending
+// pod. With two scalers each brings a node, and one stays unused (field fault BR-09). With two device modes a node may
+// come on which the pod can never run: a pod of the device plugin gets a node for claims, which is paid for, fills that
+// pool's limit and leaves the pod Pending (seen with Karpenter 1.15). Path names the list of pools. Auto Mode excludes
+// every other scaler and every managed group.
 //
-// Two pools of different scalers are apart when each has a NoSchedule taint on a key that the other does not use: then
-// no pod whose tolerations were written for one fits the other. Keys are compared, not values, because a toleration
-// with operator Exists takes any value. Nothing scales a fixed pool, so it is in nobody's way; but a pod written for
-// one, and pending because it is full, must not fit pools of two scalers either. What no taint keeps apart is a pod
-// that tolerates the keys of several pools, or everything.
+// Two pools are apart when each has a NoSchedule taint on a key that the other does not use: then no pod whose
+// tolerations were written for one fits the other. Keys are compared, not values, because a toleration with operator
+// Exists takes any value. Nothing scales a fixed pool, so it is in nobody's way; but a pod written for one, and pending
+// because it is full, must not fit two such pools either. What no taint keeps apart is a pod that tolerates the keys of
+// several pools, or everything.
 //
 // With podsSelectPool every pod selects its pool by label (PoolLabel), and nothing is asked of the taints.
 func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (problems problem.List) {
 	for _, p := range pools {
 		for _, other := range pools {
 			if p.Scaler == pool.AutoMode && other.Scaler != pool.AutoMode {
-				problems.Add(between(path, p, other), fmt.Sprintf("scaler %s excludes %s and every other", pool.AutoMode,
-					other.Scaler), nil, fmt.Sprintf("give all pools %s, or none", pool.AutoMode))
+				problems.Add(between(path, p, other), fmt.Sprintf("scaler %s excludes %s and every other",
+					pool.AutoMode, other.Scaler), nil, fmt.Sprintf("give all pools %s, or none", pool.AutoMode))
 			}
 		}
 	}
@@ -41,29 +45,42 @@ func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (proble
 		answers := answering(written, pools)
 		if written.Scaler != pool.Fixed {
 			for _, other := range answers {
-				if other.Scaler != written.Scaler {
-					wrong := fmt.Sprintf("a pod for %q could get a node of %q too, from %s as well as from %s", written.Name,
-						other.Name, written.Scaler, other.Scaler)
-					problems.Add(between(path, written, other), wrong, nil, keepApart(fmt.Sprintf("%q", other.Name), written))
+				if written.conflicts(other) {
+					problems.Add(between(path, written, other), fmt.Sprintf("a pod for %q could get a node of %q too, "+
+						"from %s as well as from %s", written.Name, other.Name, written.mover(), other.mover()), nil,
+						remedy(fmt.Sprintf("%q", other.Name), written.Name))
 				}
 			}
 			continue
 		}
 		for i, other := range answers {
-			if first := answers[0]; i > 0 && other.Scaler != first.Scaler {
-				wrong := fmt.Sprintf("a pod for the fixed pool %q could get a node of either, from %s and from %s",
-					written.Name, first.Scaler, other.Scaler)
-				problems.Add(between(path, first, other), wrong, nil, keepApart("one of them", written))
+			if first := answers[0]; i > 0 && other.conflicts(first) {
+				problems.Add(between(path, first, other), fmt.Sprintf("a pod for the fixed pool %q could get a node of "+
+					"either, from %s and from %s", written.Name, first.mover(), other.mover()), nil,
+					remedy("one of them", written.Name))
 			}
 		}
 	}
 	return problems
 }
 
-// keepApart is what to do about pools that answer a pod written for one.
-func keepApart(who string, written Claimant) string {
+// conflicts says that one pod must not be answered by both pools.
+func (c Claimant) conflicts(other Claimant) bool {
+	return c.Scaler != other.Scaler ||
+		c.DeviceMode != other.DeviceMode && c.DeviceMode != "" && other.DeviceMode != ""
+}
+
+// mover is who would bring the node, and what for.
+func (c Claimant) mover() string {
+	if c.DeviceMode == "" {
+		return string(c.Scaler)
+	}
+	return fmt.Sprintf("%s (device mode %s)", c.Scaler, c.DeviceMode)
+}
+
+func remedy(tainted, without string) string {
 	return fmt.Sprintf("give %s a %s taint on a key that %q does not use, or declare podsSelectPool: true when every pod "+
-		"selects its pool by label", who, pool.NoSchedule, written.Name)
+		"selects its pool by label", tainted, pool.NoSchedule, without)
 }
 
 func between(path string, a, b Claimant) string {

@@ -42,14 +42,26 @@ func (p pod) fits(c plan.Claimant) bool {
 	return true
 }
 
-// answering are the scalers that would bring a node for the pod.
-func (p pod) answering(pools []plan.Claimant) (scalers []pool.Scaler) {
+// answering are those that would bring a node for the pod: the scalers, and for each device mode of one scaler its pools.
+// A pool without GPUs takes part in its scaler's answer, whatever the mode.
+func (p pod) answering(pools []plan.Claimant) (movers []string) {
+	scalers, modes := map[pool.Scaler]bool{}, map[pool.DeviceMode]bool{}
 	for _, c := range pools {
-		if c.Scaler != pool.Fixed && p.fits(c) && !slices.Contains(scalers, c.Scaler) {
-			scalers = append(scalers, c.Scaler)
+		if c.Scaler == pool.Fixed || !p.fits(c) {
+			continue
+		}
+		scalers[c.Scaler] = true
+		if c.DeviceMode != "" {
+			modes[c.DeviceMode] = true
 		}
 	}
-	return scalers
+	for s := range scalers {
+		movers = append(movers, string(s))
+	}
+	if len(modes) > 1 {
+		movers = append(movers, "in two device modes")
+	}
+	return movers
 }
 
 var (
@@ -71,6 +83,8 @@ func genPools(t *rapid.T) (pools []plan.Claimant) {
 			Name: string(rune('a' + i)),
 			Scaler: rapid.SampledFrom([]pool.Scaler{pool.Karpenter, pool.ClusterAutoscaler, pool.ClusterAutoscaler,
 				pool.Fixed}).Draw(t, "scaler"),
+			DeviceMode: rapid.SampledFrom([]pool.DeviceMode{"", pool.Plugin, pool.Plugin, pool.DRA}).
+				Draw(t, "device mode"),
 			Taints: rapid.SliceOfN(taint, 0, 3).Draw(t, "taints"),
 		})
 	}
@@ -272,5 +286,35 @@ func TestAPodThatToleratesEverythingIsBeyondTaints(t *testing.T) {
 	everything.Pool = "a"
 	if n := len(everything.answering(pools)); n != 1 {
 		t.Errorf("%d scalers answer a pod with a selector, want 1", n)
+	}
+}
+
+// Seen with the real Karpenter: four pods of the device plugin got two nodes of the pool for claims, which never
+// initialised; two pods stayed Pending.
+func TestPoolsOfTwoDeviceModesAreKeptApart(t *testing.T) {
+	pools := func(own ...pool.Taint) []plan.Claimant {
+		return []plan.Claimant{
+			{Name: "gpu-l4", Scaler: pool.Karpenter, DeviceMode: pool.Plugin, Taints: []pool.Taint{pool.GPUTaint}},
+			{
+				Name:       "gpu-l4-claims",
+				Scaler:     pool.Karpenter,
+				DeviceMode: pool.DRA,
+				Taints:     append([]pool.Taint{pool.GPUTaint}, own...),
+			},
+			{Name: "general", Scaler: pool.Karpenter},
+		}
+	}
+	found := plan.ValidateOverlap("pools", pools(), false).Items()
+	if len(found) != 2 || !strings.Contains(found[0], `a pod for "gpu-l4" could get a node of "gpu-l4-claims" too, from `+
+		`karpenter (device mode plugin) as well as from karpenter (device mode dra)`) {
+		t.Errorf("found %q", found)
+	}
+	if err := plan.ValidateOverlap("pools", pools(), true).Err(); err != nil {
+		t.Errorf("every pod selects its pool: %v", err)
+	}
+	// Pods for claims tolerate the plugin pool's one taint, so a taint on one side is not enough.
+	claims := pool.Taint{Key: "claims", Effect: pool.NoSchedule}
+	if found := plan.ValidateOverlap("pools", pools(claims), false).Items(); len(found) != 1 {
+		t.Errorf("with a taint on the pool for claims alone: %q", found)
 	}
 }
