@@ -12,6 +12,7 @@ import (
 	"github.com/headroom-eks/headroom/pool"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
 // live looks before it asks: a lookup of what is absent is an error, and an error must not read as absence.
@@ -65,21 +66,35 @@ func (a *asker) liveGroups(live *Live) {
 		return
 	}
 	for _, name := range groups.Names {
-		group, err := eks.LookupNodeGroup(a.ctx,
-			&eks.LookupNodeGroupArgs{ClusterName: live.Name, NodeGroupName: name}, a.provider)
-		if err != nil || len(group.ScalingConfigs) == 0 {
+		group, err := DescribeGroup(a.ctx, live.Name, name, a.provider)
+		if err != nil {
 			unguarded[any](&a.answers, "node group "+name, err)
 			continue
 		}
-		s := group.ScalingConfigs[0]
-		live.Groups[name] = clusterautoscaler.Live{
-			Exists:   true,
-			Updating: group.Status == "UPDATING",
-			Min:      s.MinSize,
-			Max:      s.MaxSize,
-			Desired:  s.DesiredSize,
-		}
+		live.Groups[name] = group
 	}
+}
+
+// DescribeGroup asks EKS about one managed group. One that is not there is no error: it does not exist.
+func DescribeGroup(ctx *pulumi.Context, cluster, name string, provider pulumi.InvokeOption) (
+	clusterautoscaler.Live, error) {
+	group, err := eks.LookupNodeGroup(ctx, &eks.LookupNodeGroupArgs{ClusterName: cluster, NodeGroupName: name}, provider)
+	switch {
+	case err != nil && absent(err):
+		return clusterautoscaler.Live{}, nil
+	case err != nil:
+		return clusterautoscaler.Live{}, err
+	case len(group.ScalingConfigs) == 0:
+		return clusterautoscaler.Live{}, errors.New("EKS says nothing of its size")
+	}
+	s := group.ScalingConfigs[0]
+	return clusterautoscaler.Live{
+		Exists:   true,
+		Updating: group.Status == "UPDATING",
+		Min:      s.MinSize,
+		Max:      s.MaxSize,
+		Desired:  s.DesiredSize,
+	}, nil
 }
 
 // runningNodes counts before pools are handed over, since handing over the wrong way deletes nodes.

@@ -29,12 +29,21 @@ type Made struct {
 	AWS        *aws.Provider
 	Kubernetes *kubernetes.Provider
 	Cluster    *cluster.Cluster
-	// Pools are outputs that resolve when each pool exists.
-	Pools []any
+	// Private subnets of the network, with their ids.
+	Private network.Subnets
+	// Pools that were made, one for each group or NodePool.
+	Pools []MadePool
 	// Manifests of pools that are left to GitOps, by file name.
 	Manifests []pulumi.StringMapOutput
 	// Of Karpenter, where it is used.
 	InterruptionQueueName, KarpenterNodeRoleName pulumi.StringOutput
+}
+
+// MadePool is one group or NodePool of a pool.
+type MadePool struct {
+	Pool string
+	// Ready resolves when it exists.
+	Ready pulumi.Output
 }
 
 // builder is what the steps of a build hand to each other.
@@ -77,11 +86,14 @@ func (b *builder) inCluster() pulumi.ResourceOption { return pulumi.Providers(b.
 func (b *builder) makeNetwork() (err error) {
 	if n := b.plan.Network; n.Existing != nil {
 		b.network, err = network.Existing(b.ctx, "network", n.Existing, b.ofAWS())
-		return err
+	} else {
+		args := *n.New
+		args.Account = b.account
+		b.network, err = network.New(b.ctx, "network", &args, b.ofAWS(), pulumi.Protect(b.plan.Environment.Protect))
 	}
-	args := *b.plan.Network.New
-	args.Account = b.account
-	b.network, err = network.New(b.ctx, "network", &args, b.ofAWS(), pulumi.Protect(b.plan.Environment.Protect))
+	if err == nil {
+		b.Private = b.network.Private
+	}
 	return err
 }
 

@@ -2,12 +2,13 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/headroom-eks/headroom/capacity"
 	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
+	"github.com/headroom-eks/headroom/components/clusterautoscaler"
 	"github.com/headroom-eks/headroom/infra/ask"
-	"github.com/headroom-eks/headroom/pool"
 )
 
 // Observed is what was seen when the pools existed.
@@ -17,8 +18,15 @@ type Observed struct {
 	Now     time.Time
 	// Realized nodes by pool.
 	Realized map[string]capacityplan.Realized
-	// FreeAddresses of the private subnets of an existing network, by id.
+	// FreeAddresses of the private subnets, by CIDR. Those of a new network that is not made yet are missing.
 	FreeAddresses map[string]ask.Answer[int]
+	// Groups are the managed groups as they live, by name; one that is missing does not exist. Nil in a preview, which
+	// shows what the update would reach.
+	Groups map[string]ask.Answer[clusterautoscaler.Live]
+	// NotMade are the pools whose resources this update left out or failed to make.
+	NotMade map[string]bool
+	// OthersVCPUs of each quota are taken by instances of the account that are not this cluster's.
+	OthersVCPUs map[string]ask.Answer[int]
 }
 
 // Document is the capacity contract of what was planned and observed.
@@ -29,57 +37,84 @@ func (p Plan) Document(o Observed) capacity.Document {
 	}
 	in := capacityplan.Input{Cluster: o.Cluster, Region: p.Account.Region, Now: o.Now, ValidFor: validFor}
 	for _, one := range p.Pools {
-		in.Pools = append(in.Pools, one.observed(o.Realized[one.Name()]))
-		in.Limits = append(in.Limits, one.Limits...)
+		in.Pools = append(in.Pools, one.observed(o))
+		in.Limits = append(in.Limits, one.shares(o)...)
 	}
-	in.Limits = append(in.Limits, p.reservationsAndQuotas(o.Now)...)
-	in.Limits = append(in.Limits, p.Network.addresses(o.FreeAddresses)...)
+	for _, q := range p.Quotas {
+		in.Limits = append(in.Limits, q.limit(o.OthersVCPUs))
+	}
+	in.Limits = append(in.Limits, p.Network.addresses(o)...)
 	return capacityplan.Allocate(in)
 }
 
-// reservationsAndQuotas lists each reservation once, and the quotas less what reservations hold of them: a reservation
-// counts against the on-demand quota whether it is used or not.
-// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations.html
-func (p Plan) reservationsAndQuotas(now time.Time) (limits []capacityplan.SharedLimit) {
-	held, counted := map[string]int{}, map[string]bool{}
-	for _, one := range p.Pools {
-		r := one.reservation
-		if r == nil {
-			continue
-		}
-		end, _ := time.Parse(time.RFC3339, r.End) // Check has refused anything else than a time or nothing
-		limit := capacityplan.ReservationLimit(capacityplan.ReservationFacts{ID: r.ID, Count: r.Count, End: end}, now)
-		limits = append(limits, limit)
-		if q, found := capacityplan.QuotaFor(one.Facts.InstanceTypes[0], pool.OnDemand); found && !counted[r.ID] {
-			counted[r.ID] = true
-			held[q.Code] += limit.Amount * one.Facts.PerNode.VCPUs
-		}
-	}
-	for _, q := range p.Quotas {
-		if vcpus := held[q.Key]; vcpus > 0 {
-			q.Amount = max(0, q.Amount-vcpus)
-			q.Detail += fmt.Sprintf(", %d held by reservations", vcpus)
-		}
-		limits = append(limits, q)
-	}
-	return limits
-}
-
-// observed are the facts of the pool with what depends on the nodes that exist.
-func (p Pool) observed(realized capacityplan.Realized) capacityplan.PoolFacts {
+// observed are the facts of the pool with what depends on the nodes that exist and on the time.
+func (p Pool) observed(o Observed) capacityplan.PoolFacts {
 	f := p.Facts
-	f.Realized = realized
-	f.Ceilings = append([]capacityplan.Bound(nil), f.Ceilings...)
+	f.Realized = o.Realized[p.Name()]
+	f.Ceilings = slices.Clone(f.Ceilings)
 	if p.wake != nil {
 		w := *p.wake
-		w.Realized = realized
+		w.Realized = f.Realized
 		var bound *capacityplan.Bound
 		if f.ScalesFromZero, bound = capacityplan.Wake(w); bound != nil {
 			f.Ceilings = append(f.Ceilings, *bound)
 		}
 	}
-	if p.handedOver {
-		f.Ceilings = append(f.Ceilings, capacityplan.NotAppliedCeiling(realized))
+	if r := p.reservation; r != nil {
+		end, _ := time.Parse(time.RFC3339, r.End) // Check has refused anything else than a time or nothing
+		f.Ceilings = append(f.Ceilings, capacityplan.ReservationCeiling(
+			capacityplan.ReservationFacts{ID: r.ID, Count: r.Count, End: end}, o.Now))
+	}
+	if p.handedOver || o.NotMade[p.Name()] {
+		f.Ceilings = append(f.Ceilings, capacityplan.NotAppliedCeiling(f.Realized))
+	}
+	if bound := p.live(o.Groups); bound != nil {
+		f.Ceilings = append(f.Ceilings, *bound)
 	}
 	return f
+}
+
+// live is what the pool's managed groups allow in AWS where that is less than was planned: their bounds were cut by
+// hand, an update left them out, or a group is gone. Nil when they allow what was planned.
+func (p Pool) live(groups map[string]ask.Answer[clusterautoscaler.Live]) *capacityplan.Bound {
+	if groups == nil {
+		return nil
+	}
+	allowed, planned, said := 0, 0, ""
+	for _, g := range p.Groups {
+		name := g.Args.Name()
+		group, known := groups[name].Get()
+		if !known {
+			return &capacityplan.Bound{
+				Kind:        capacity.Live,
+				Unknown:     fmt.Sprintf("group %s: %s", name, groups[name].Reason()),
+				PromiseOnly: true,
+			}
+		}
+		allowed += min(group.Max, g.Args.Scaling.Max)
+		planned += g.Args.Scaling.Max
+		switch {
+		case !group.Exists:
+			said = fmt.Sprintf("group %s does not exist; run pulumi up --refresh", name)
+		case group.Max < g.Args.Scaling.Max:
+			said = fmt.Sprintf("group %s allows %d nodes in AWS, and %d are configured; run pulumi up --refresh", name,
+				group.Max, g.Args.Scaling.Max)
+		}
+	}
+	if allowed >= planned {
+		return nil
+	}
+	bound := capacityplan.LiveCeiling(allowed, said)
+	return &bound
+}
+
+// shares are the limits that only this pool draws from, no larger than the groups that live allow.
+func (p Pool) shares(o Observed) []capacityplan.SharedLimit {
+	limits := slices.Clone(p.Limits)
+	for i, g := range p.Groups {
+		if group, known := o.Groups[g.Args.Name()].Get(); known && i < len(limits) { // one group a share
+			limits[i].Amount = min(limits[i].Amount, group.Max)
+		}
+	}
+	return limits
 }

@@ -9,7 +9,6 @@ import (
 
 	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/components/network"
-	"github.com/headroom-eks/headroom/infra/ask"
 )
 
 // Network is where nodes run. One of New and Existing is set.
@@ -20,8 +19,6 @@ type Network struct {
 	Zones []string
 	// Private subnets as they will be: zone and addresses, not yet an id. Names of managed groups depend on them.
 	Private network.Subnets
-	// Shared are the existing private subnets, whose free addresses AWS knows.
-	Shared []ask.Subnet
 }
 
 func (d *decision) network() {
@@ -101,7 +98,6 @@ func (d *decision) existingNetwork() {
 			continue
 		}
 		args.Private = append(args.Private, subnet)
-		d.plan.Network.Shared = append(d.plan.Network.Shared, s)
 		d.plan.Network.Private = append(d.plan.Network.Private,
 			network.Subnet{Zone: subnet.Zone, CIDR: subnet.CIDR})
 	}
@@ -118,30 +114,37 @@ func (d *decision) existingNetwork() {
 // addressReserve of each zone is for load balancers, endpoints and the nodes that an update starts beside the old ones.
 const addressReserve = 64
 
-// addresses of each zone as limits: by arithmetic for a new network, as AWS reported them last for an existing one.
-func (n Network) addresses(free map[string]ask.Answer[int]) (limits []capacityplan.SharedLimit) {
-	if n.Existing == nil {
-		for _, s := range n.Private {
+// addresses of each zone as limits: as AWS reported them last. A subnet of a new network that nobody could ask about yet
+// counts with its size, since all of it will be free.
+func (n Network) addresses(o Observed) (limits []capacityplan.SharedLimit) {
+	free, taken, unknown := map[string]int{}, map[string]int{}, map[string]string{}
+	for _, realized := range o.Realized {
+		for place, nodes := range realized.Nodes {
+			taken[place.Zone] += nodes // each holds one address at least
+		}
+	}
+	for _, s := range n.Private {
+		zone := s.Zone.Name
+		answer, asked := o.FreeAddresses[s.CIDR]
+		if !asked && n.Existing == nil {
 			block := netip.MustParsePrefix(s.CIDR) // newBlocks made it
-			limits = append(limits, capacityplan.PlannedAddresses(s.Zone.Name, []int{block.Bits()}, addressReserve))
+			limits = append(limits, capacityplan.PlannedAddresses(zone, []int{block.Bits()}, addressReserve))
+			continue
 		}
-		return limits
-	}
-	sum, unknown := map[string]int{}, map[string]string{}
-	for _, s := range n.Shared {
-		zone := s.Found.Value().Zone
-		count, known := free[s.ID].Get()
-		sum[zone] += count
+		count, known := answer.Get()
+		free[zone] += count
 		if !known {
-			unknown[zone] = fmt.Sprintf("free addresses of %s: %s", s.ID, free[s.ID].Reason())
+			unknown[zone] = fmt.Sprintf("free addresses of %s: %s", s.CIDR, answer.Reason())
 		}
 	}
-	for _, zone := range slices.Sorted(maps.Keys(sum)) {
+	for _, zone := range slices.Sorted(maps.Keys(free)) {
 		if reason := unknown[zone]; reason != "" {
 			limits = append(limits, capacityplan.UnknownAddresses(zone, reason))
 			continue
 		}
-		limits = append(limits, capacityplan.FreeAddresses(zone, sum[zone], addressReserve))
+		limit := capacityplan.FreeAddresses(zone, free[zone], addressReserve)
+		limit.Taken = taken[zone]
+		limits = append(limits, limit)
 	}
 	return limits
 }

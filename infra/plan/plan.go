@@ -9,7 +9,6 @@ package plan
 import (
 	"fmt"
 
-	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/infra/ask"
 	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/pool"
@@ -27,7 +26,7 @@ type Plan struct {
 	// configured.
 	Pools []Pool
 	// Quotas from which the pools draw.
-	Quotas []capacityplan.SharedLimit
+	Quotas []Quota
 	// Warnings are what a person should know although nothing is refused.
 	Warnings []string
 	// Problems are everything that AWS's answers refuse. With any, nothing is built.

@@ -7,28 +7,56 @@ import (
 	"strings"
 
 	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
+	"github.com/headroom-eks/headroom/infra/ask"
 	"github.com/headroom-eks/headroom/pool"
 )
 
-// quotas makes the quotas from which pools draw limits that they share. It refuses nodes that are still to be made at
-// once, without a pod asking, when a quota cannot hold even them: the update would fail half-way. Nodes that run already
-// are not counted: a quota that was lowered under them removes none, and the contract tells of it.
-func (d *decision) quotas() {
-	reserved := d.env.Capacity.ReservedVCPUs
-	reserve := map[pool.CapacityType]int{pool.OnDemand: reserved.OnDemand, pool.Spot: reserved.Spot}
-	for _, q := range capacityplan.Quotas {
-		answer, drawn := d.answers.Quotas[q.Code]
-		if !drawn {
-			continue
-		}
-		vcpus, known := answer.Get()
-		if !known {
-			d.plan.Quotas = append(d.plan.Quotas, q.UnknownLimit(answer.Reason()))
-			continue
-		}
-		d.plan.Quotas = append(d.plan.Quotas, q.Limit(float64(vcpus), reserve[q.CapacityType]))
-	}
+// Quota is one from which pools draw.
+type Quota struct {
+	capacityplan.Quota
+	// VCPUs that AWS allows.
+	VCPUs ask.Answer[int]
+	// Reserved vCPUs are kept for what others may still start, and for the account's own capacity reservations, which
+	// hold theirs whether they are used or not.
+	Reserved int
+}
 
+// limit is the quota as a limit that pools share: less what is reserved, and less what others are seen to use.
+func (q Quota) limit(others map[string]ask.Answer[int]) capacityplan.SharedLimit {
+	vcpus, known := q.VCPUs.Get()
+	if !known {
+		return q.UnknownLimit(q.VCPUs.Reason())
+	}
+	if others == nil {
+		return q.Limit(float64(vcpus), q.Reserved)
+	}
+	used, known := others[q.Code].Get()
+	if !known {
+		return q.UnknownLimit("what others in the account use of it: " + others[q.Code].Reason())
+	}
+	limit := q.Limit(float64(vcpus), q.Reserved+used)
+	if used > 0 {
+		limit.Detail += fmt.Sprintf("; instances that are not this cluster's use %d now", used)
+	}
+	return limit
+}
+
+// quotas collects those from which pools draw.
+func (d *decision) quotas() {
+	given := d.env.Capacity.ReservedVCPUs
+	reserved := map[pool.CapacityType]int{pool.OnDemand: given.OnDemand, pool.Spot: given.Spot}
+	for _, q := range capacityplan.Quotas {
+		if answer, drawn := d.answers.Quotas[q.Code]; drawn {
+			d.plan.Quotas = append(d.plan.Quotas, Quota{Quota: q, VCPUs: answer, Reserved: reserved[q.CapacityType]})
+		}
+	}
+	d.startingNodes()
+}
+
+// startingNodes refuses nodes that are still to be made at once, without a pod asking, when a quota cannot hold even
+// them: the update would fail half-way. Nodes that run already are not counted: a quota that was lowered under them
+// removes none, and the contract tells of it.
+func (d *decision) startingNodes() {
 	needed, by := map[string]int{}, map[string][]string{}
 	for _, p := range d.plan.Pools {
 		var draws []capacityplan.Use

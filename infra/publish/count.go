@@ -120,18 +120,3 @@ func (c counter) instances(poolName string, filters []ec2.GetInstancesFilter) (i
 	}
 	return len(answer.Ids), nil
 }
-
-// freeAddresses asks what the private subnets of an existing network have free, after the nodes are counted: a node
-// that starts meanwhile makes the answer smaller, not larger.
-func freeAddresses(ctx *pulumi.Context, n plan.Network, provider pulumi.InvokeOption) map[string]ask.Answer[int] {
-	free := map[string]ask.Answer[int]{}
-	for _, s := range n.Shared {
-		description, err := ask.DescribeSubnet(ctx, s.ID, provider)
-		if err != nil {
-			free[s.ID] = ask.Unknown[int](ask.FirstLine(err))
-			continue
-		}
-		free[s.ID] = ask.Known(description.FreeAddresses)
-	}
-	return free
-}

@@ -14,20 +14,12 @@ import (
 	"github.com/headroom-eks/headroom/infra/build"
 	"github.com/headroom-eks/headroom/infra/plan"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/internals"
 )
 
 // Outputs observes the pools and publishes everything that the stack promises. Now is the clock of the document.
 func Outputs(ctx *pulumi.Context, p plan.Plan, made *build.Made, now func() time.Time) error {
-	aws := pulumi.Provider(made.AWS)
-	// After the pools, so that what an update made is counted by it. In the preview of a new stack it is unknown.
-	document := pulumi.All(append([]any{made.Cluster.Name}, made.Pools...)...).ApplyT(func(v []any) (string, error) {
-		name, _ := v[0].(string)
-		o := plan.Observed{Cluster: name, Now: now()}
-		o.Realized = counter{ctx: ctx, provider: aws, cluster: name, zones: p.Network.Zones}.all(p.Pools)
-		o.FreeAddresses = freeAddresses(ctx, p.Network, aws)
-		text, err := json.Marshal(p.Document(o))
-		return string(text), err
-	}).(pulumi.StringOutput)
+	document := observe(ctx, p, made, now)
 
 	// The contract is read as an object; whole numbers may reach a reader as floats (field fault BR-90).
 	ctx.Export("capacity", document.ApplyT(func(text string) (map[string]any, error) {
@@ -51,6 +43,49 @@ func Outputs(ctx *pulumi.Context, p plan.Plan, made *build.Made, now func() time
 		ctx.Export("manifests", merge(made.Manifests))
 	}
 	return mirror(ctx, p, made, document)
+}
+
+// observe computes the document after the pools, so that what an update made is counted by it. In the preview of a new
+// stack it is unknown. In an update it does not hang on any pool: one that was left out (--target) or could not be made
+// (--continue-on-error) has no known output, and promises what runs.
+func observe(ctx *pulumi.Context, p plan.Plan, made *build.Made, now func() time.Time) pulumi.StringOutput {
+	needs := []any{made.Cluster.Name}
+	if ctx.DryRun() {
+		for _, one := range made.Pools {
+			needs = append(needs, one.Ready)
+		}
+	}
+	return pulumi.All(needs...).ApplyT(func(v []any) (string, error) {
+		name, _ := v[0].(string)
+		o := plan.Observed{Cluster: name, NotMade: map[string]bool{}}
+		if !ctx.DryRun() {
+			for _, one := range made.Pools {
+				if _, known := await(ctx, one.Ready); !known {
+					o.NotMade[one.Pool] = true
+				}
+			}
+		}
+		c := counter{
+			ctx:      ctx,
+			provider: pulumi.Provider(made.AWS),
+			cluster:  name,
+			zones:    p.Network.Zones,
+		}
+		o.Now, o.Realized = now(), c.all(p.Pools)
+		o.OthersVCPUs = c.others(p.Quotas)
+		o.FreeAddresses = c.freeAddresses(made.Private)
+		if !ctx.DryRun() {
+			o.Groups = c.groups(p.Pools)
+		}
+		text, err := json.Marshal(p.Document(o))
+		return string(text), err
+	}).(pulumi.StringOutput)
+}
+
+// await waits for an output. Its error is the update's to report; here it means that there is no value.
+func await(ctx *pulumi.Context, o pulumi.Output) (value any, known bool) {
+	result, err := internals.UnsafeAwaitOutput(ctx.Context(), o)
+	return result.Value, err == nil && result.Known
 }
 
 func gpuPools(text string) ([]any, error) {
