@@ -43,6 +43,9 @@ func (p Plan) Document(o Observed) capacity.Document {
 	for _, q := range p.Quotas {
 		in.Limits = append(in.Limits, q.limit(o.OthersVCPUs))
 	}
+	for _, r := range p.Reservations {
+		in.Limits = append(in.Limits, capacityplan.ReservationLimit(r, o.Now))
+	}
 	in.Limits = append(in.Limits, p.Network.addresses(o)...)
 	return capacityplan.Allocate(in)
 }
@@ -59,11 +62,6 @@ func (p Pool) observed(o Observed) capacityplan.PoolFacts {
 		if f.ScalesFromZero, bound = capacityplan.Wake(w); bound != nil {
 			f.Ceilings = append(f.Ceilings, *bound)
 		}
-	}
-	if r := p.reservation; r != nil {
-		end, _ := time.Parse(time.RFC3339, r.End) // Check has refused anything else than a time or nothing
-		f.Ceilings = append(f.Ceilings, capacityplan.ReservationCeiling(
-			capacityplan.ReservationFacts{ID: r.ID, Count: r.Count, End: end}, o.Now))
 	}
 	if p.handedOver || o.NotMade[p.Name()] {
 		f.Ceilings = append(f.Ceilings, capacityplan.NotAppliedCeiling(f.Realized))

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"fmt"
+
 	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/problem"
@@ -28,10 +30,31 @@ func Check(env config.Environment) problem.List {
 			problems.Join(s.check(PoolPath(i, c.Name), c, env))
 		}
 	}
+	problems.Join(checkReservations(env.Pools))
 	problems.Join(ValidateOverlap("pools", claimants, env.PodsSelectPool))
 	for _, name := range pool.Scalers {
 		if env.Uses(name) {
 			problems.Join(scalers[name].environment(env))
+		}
+	}
+	return problems
+}
+
+// checkReservations reports pools that say different things of one reservation.
+func checkReservations(pools []config.Pool) (problems problem.List) {
+	first := map[string]config.Pool{}
+	for i, c := range pools {
+		if c.Reservation == nil {
+			continue
+		}
+		earlier, named := first[c.Reservation.ID]
+		if !named {
+			first[c.Reservation.ID] = c
+			continue
+		}
+		if *earlier.Reservation != *c.Reservation {
+			problems.Add(PoolPath(i, c.Name)+".reservation", fmt.Sprintf("pool %q gives another count or end for %s",
+				earlier.Name, c.Reservation.ID), nil, "give both the same: a reservation is counted once")
 		}
 	}
 	return problems

@@ -9,6 +9,7 @@ package plan
 import (
 	"fmt"
 
+	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/infra/ask"
 	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/pool"
@@ -27,6 +28,8 @@ type Plan struct {
 	Pools []Pool
 	// Quotas from which the pools draw.
 	Quotas []Quota
+	// Reservations that pools name, each once.
+	Reservations []capacityplan.ReservationFacts
 	// Warnings are what a person should know although nothing is refused.
 	Warnings []string
 	// Problems are everything that AWS's answers refuse. With any, nothing is built.

@@ -29,8 +29,6 @@ type Pool struct {
 
 	// wake is what decides whether the first node can be made; nil for a pool that is not advertised.
 	wake *capacityplan.WakeFacts
-	// reservation is the only way the pool may buy, if any.
-	reservation *config.Reservation
 	// handedOver: its objects are left to GitOps and not confirmed to be there.
 	handedOver bool
 	// starting are the nodes that the update itself has to start, whatever the pods ask for.
@@ -118,9 +116,8 @@ func (d *decision) bounds(c config.Pool, shape pool.Shape, p *Pool) {
 		f.Notes = append(f.Notes, fmt.Sprintf("only zone %s serves this pool; when it is out of stock, so is the pool",
 			f.Zones[0]))
 	}
-	if r := c.Reservation; r != nil {
-		p.reservation = r
-		f.Uses = append(f.Uses, capacityplan.ReservationUse(r.ID, ""))
+	if c.Reservation != nil {
+		f.Uses = append(f.Uses, capacityplan.ReservationUse(c.Reservation.ID, ""))
 	}
 	for _, t := range c.InstanceTypes {
 		if !d.answers.Offerings[t].Known() {

@@ -176,7 +176,9 @@ func TestAddressesThatCouldNotBeAskedAgainAreUnknown(t *testing.T) {
 			subnet("subnet-a", "us-west-2a", "vpc-1"), subnet("subnet-b", "us-west-2b", "vpc-1"),
 		}
 	})).Network
-	limits := n.addresses(map[string]ask.Answer[int]{"subnet-a": denied, "subnet-b": ask.Known(500)})
+	limits := n.addresses(Observed{FreeAddresses: map[string]ask.Answer[int]{
+		"10.0.0.0/20": denied, "10.0.16.0/20": ask.Known(500),
+	}})
 	if len(limits) != 2 || !strings.Contains(limits[0].Unknown, "AccessDenied") || limits[0].Amount != 0 ||
 		limits[1].Unknown != "" || limits[1].Amount != 500-addressReserve {
 		t.Errorf("%+v", limits)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/infra/ask"
@@ -43,14 +44,49 @@ func (q Quota) limit(others map[string]ask.Answer[int]) capacityplan.SharedLimit
 
 // quotas collects those from which pools draw.
 func (d *decision) quotas() {
+	d.reservations()
 	given := d.env.Capacity.ReservedVCPUs
 	reserved := map[pool.CapacityType]int{pool.OnDemand: given.OnDemand, pool.Spot: given.Spot}
 	for _, q := range capacityplan.Quotas {
 		if answer, drawn := d.answers.Quotas[q.Code]; drawn {
-			d.plan.Quotas = append(d.plan.Quotas, Quota{Quota: q, VCPUs: answer, Reserved: reserved[q.CapacityType]})
+			d.plan.Quotas = append(d.plan.Quotas, Quota{
+				Quota:    q,
+				VCPUs:    answer,
+				Reserved: reserved[q.CapacityType] + d.heldByReservations(q),
+			})
 		}
 	}
 	d.startingNodes()
+}
+
+// reservations are the capacity reservations that pools name, each once: its instances count once, however many pools
+// name it.
+func (d *decision) reservations() {
+	for _, c := range d.env.Pools {
+		if c.Reservation == nil || slices.ContainsFunc(d.plan.Reservations,
+			func(r capacityplan.ReservationFacts) bool { return r.ID == c.Reservation.ID }) {
+			continue
+		}
+		end, _ := time.Parse(time.RFC3339, c.Reservation.End) // Check has refused anything else than a time or nothing
+		d.plan.Reservations = append(d.plan.Reservations,
+			capacityplan.ReservationFacts{ID: c.Reservation.ID, Count: c.Reservation.Count, End: end})
+	}
+}
+
+// heldByReservations are the vCPUs of an on-demand quota that the reservations hold, used or not.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html (on-demand instance limits)
+func (d *decision) heldByReservations(q capacityplan.Quota) (vcpus int) {
+	counted := map[string]bool{}
+	for _, c := range d.env.Pools {
+		if c.Reservation == nil || counted[c.Reservation.ID] {
+			continue
+		}
+		counted[c.Reservation.ID] = true
+		if by, found := capacityplan.QuotaFor(c.InstanceTypes[0], pool.OnDemand); found && by.Code == q.Code {
+			vcpus += c.Reservation.Count * d.answers.Shapes[c.InstanceTypes[0]].Value().VCPUs
+		}
+	}
+	return vcpus
 }
 
 // startingNodes refuses nodes that are still to be made at once, without a pod asking, when a quota cannot hold even

@@ -103,7 +103,8 @@ var existingNetwork = []func(*config.Environment){func(env *config.Environment) 
 }}
 
 func subnet(id, zone, vpc string) ask.Subnet {
-	return ask.Subnet{ID: id, Found: ask.Known(ask.SubnetDescription{VpcID: vpc, Zone: zone, CIDR: "10.0.0.0/20"})}
+	cidr := map[string]string{"subnet-a": "10.0.0.0/20", "subnet-b": "10.0.16.0/20"}[id]
+	return ask.Subnet{ID: id, Found: ask.Known(ask.SubnetDescription{VpcID: vpc, Zone: zone, CIDR: cidr})}
 }
 
 func manyLabels(p *config.Pool) {
