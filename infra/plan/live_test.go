@@ -1,0 +1,141 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/headroom-eks/headroom/capacity"
+	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
+	"github.com/headroom-eks/headroom/components/clusterautoscaler"
+	"github.com/headroom-eks/headroom/infra/ask"
+	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
+)
+
+// promised is what pool gpu-l4 of a plan promises, given what was observed beside one running node.
+func promised(t *testing.T, p Plan, change func(*Observed)) capacity.Pool {
+	t.Helper()
+	o := Observed{Cluster: "headroom-dev", Now: noon, Realized: map[string]capacityplan.Realized{"gpu-l4": running(1)}}
+	change(&o)
+	for _, one := range p.Document(o).Pools {
+		if one.Name == "gpu-l4" {
+			return one
+		}
+	}
+	t.Fatal("no pool gpu-l4")
+	return capacity.Pool{}
+}
+
+type groups = map[string]ask.Answer[clusterautoscaler.Live]
+
+func TestWhatLivesBoundsThePromise(t *testing.T) {
+	planned := Decide(valid(t, with(gpuPool(pool.ClusterAutoscaler, upTo(8)))), answers())
+	name := planned.Pools[1].GroupNames()[0]
+	for _, c := range []struct {
+		name    string
+		live    groups
+		maximum int
+		boundBy capacity.Kind
+		says    string
+	}{
+		{"as planned", groups{name: ask.Known(clusterautoscaler.Live{Exists: true, Max: 8})}, 8,
+			capacity.ConfiguredKind, ""},
+		{"larger by hand", groups{name: ask.Known(clusterautoscaler.Live{Exists: true, Max: 20})}, 8,
+			capacity.ConfiguredKind, ""},
+		{"cut by hand", groups{name: ask.Known(clusterautoscaler.Live{Exists: true, Max: 2})}, 2, capacity.Live,
+			"allows 2 nodes in AWS, and 8 are configured; run pulumi up --refresh"},
+		{"gone", groups{name: ask.Known(clusterautoscaler.Live{})}, 0, capacity.Live, "does not exist"},
+		{"not answered", groups{name: ask.Unknown[clusterautoscaler.Live]("AccessDenied")}, 1, capacity.Unknown,
+			"AccessDenied"},
+		{"not asked about", groups{}, 1, capacity.Unknown, "it was not asked"},
+		{"a preview", nil, 8, capacity.ConfiguredKind, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := promised(t, planned, func(o *Observed) { o.Groups = c.live })
+			if p.Nodes.Maximum != c.maximum || p.BoundBy != c.boundBy || !strings.Contains(p.Ceilings[0].Detail, c.says) {
+				t.Errorf("maximum %d bound by %v, want %d by %s that says %q", p.Nodes.Maximum, p.Ceilings[0], c.maximum,
+					c.boundBy, c.says)
+			}
+		})
+	}
+}
+
+func TestAGroupCutInOneZoneBoundsTheShareOfThatZone(t *testing.T) {
+	planned := Decide(valid(t, with(gpuPool(pool.ClusterAutoscaler, upTo(8),
+		func(p *config.Pool) { p.Spread = "per-zone" }))), answers())
+	live := groups{}
+	for i, name := range planned.Pools[1].GroupNames() {
+		live[name] = ask.Known(clusterautoscaler.Live{Exists: true, Max: []int{1, 4}[i]})
+	}
+	p := promised(t, planned, func(o *Observed) { o.Groups = live })
+	if p.Nodes.Maximum != 5 || p.LargestGang != 4 {
+		t.Errorf("maximum %d, largest gang %d; want 5 and 4", p.Nodes.Maximum, p.LargestGang)
+	}
+}
+
+func TestAPoolThatTheUpdateLeftOutPromisesWhatRuns(t *testing.T) {
+	planned := Decide(valid(t, karpenterPool...), answers())
+	p := promised(t, planned, func(o *Observed) { o.NotMade = map[string]bool{"gpu-l4": true} })
+	if p.Nodes.Maximum != 1 || p.BoundBy != capacity.NotApplied {
+		t.Errorf("maximum %d bound by %s", p.Nodes.Maximum, p.BoundBy)
+	}
+}
+
+func TestInstancesOfOthersAreTakenOutOfTheQuota(t *testing.T) {
+	onDemand := func(p *config.Pool) { p.CapacityTypes = []pool.CapacityType{pool.OnDemand} }
+	planned := Decide(valid(t, with(gpuPool(pool.Karpenter, upTo(16), onDemand))), answers())
+	for _, c := range []struct {
+		name    string
+		others  map[string]ask.Answer[int]
+		maximum int
+		says    string
+	}{
+		{"nobody else", map[string]ask.Answer[int]{onDemandQuota: ask.Known(0), spotQuota: ask.Known(0)}, 16, ""},
+		{"another stack", map[string]ask.Answer[int]{onDemandQuota: ask.Known(8)}, 14, "use 8 now"},
+		{"not answered", map[string]ask.Answer[int]{onDemandQuota: denied}, 1, "AccessDenied"},
+	} {
+		p := promised(t, planned, func(o *Observed) { o.OthersVCPUs = c.others })
+		if p.Nodes.Maximum != c.maximum || !strings.Contains(p.Ceilings[0].Detail, c.says) {
+			t.Errorf("%s: maximum %d, %v; want %d", c.name, p.Nodes.Maximum, p.Ceilings[0], c.maximum)
+		}
+	}
+}
+
+// Field fault FR-02.
+func TestAReservationNamedByTwoPoolsCountsOnce(t *testing.T) {
+	env := valid(t, with(gpuPool(pool.Karpenter, reserved("")), gpuPool(pool.Karpenter, named("res-b"), reserved(""))),
+		func(env *config.Environment) { env.PodsSelectPool = true })
+	sum := 0
+	for _, p := range Decide(env, answers()).Document(Observed{Now: noon}).Pools {
+		sum += p.Nodes.Maximum
+	}
+	if sum > 3 {
+		t.Errorf("a reservation of 3 instances promises %d nodes", sum)
+	}
+	names(t, Check(environment(with(gpuPool(pool.Karpenter, reserved("")),
+		gpuPool(pool.Karpenter, named("res-b"), reserved("2027-01-01T00:00:00Z"))))),
+		`pools[1] "res-b".reservation: pool "gpu-l4" gives another count or end for cr-1`)
+}
+
+func TestAReservationHoldsItsPartOfTheOnDemandQuota(t *testing.T) {
+	onDemand := func(p *config.Pool) { p.CapacityTypes = []pool.CapacityType{pool.OnDemand} }
+	env := valid(t, with(gpuPool(pool.Karpenter, upTo(16), onDemand), gpuPool(pool.Karpenter, named("a"), reserved("")),
+		gpuPool(pool.Karpenter, named("b"), reserved(""))),
+		func(env *config.Environment) { env.PodsSelectPool = true })
+	// 64 vCPUs less three instances of 4, whether they run or not: 13 nodes.
+	if p := promised(t, Decide(env, answers()), func(*Observed) {}); p.Nodes.Maximum != 13 {
+		t.Errorf("maximum %d, %v", p.Nodes.Maximum, p.Ceilings[0])
+	}
+}
+
+func TestAFullSubnetOfOurOwnNetworkBoundsThePromise(t *testing.T) {
+	planned := Decide(valid(t, karpenterPool...), answers())
+	free := map[string]ask.Answer[int]{}
+	for _, s := range planned.Network.Private {
+		free[s.CIDR] = ask.Known(addressReserve)
+	}
+	if p := promised(t, planned, func(o *Observed) { o.FreeAddresses = free }); p.Nodes.Maximum != 1 ||
+		p.BoundBy != capacity.SubnetAddresses {
+		t.Errorf("maximum %d bound by %s", p.Nodes.Maximum, p.BoundBy)
+	}
+}
