@@ -40,11 +40,14 @@ func (p Plan) Document(o Observed) capacity.Document {
 		in.Pools = append(in.Pools, one.observed(o))
 		in.Limits = append(in.Limits, one.shares(o)...)
 	}
-	for _, q := range p.Quotas {
-		in.Limits = append(in.Limits, q.limit(o.OthersVCPUs))
-	}
+	held := map[string]int{} // vCPUs, by quota
 	for _, r := range p.Reservations {
-		in.Limits = append(in.Limits, capacityplan.ReservationLimit(r, o.Now))
+		limit := capacityplan.ReservationLimit(r.ReservationFacts, o.Now)
+		held[r.Quota] += limit.Amount * r.VCPUs
+		in.Limits = append(in.Limits, limit)
+	}
+	for _, q := range p.Quotas {
+		in.Limits = append(in.Limits, q.limit(held[q.Code], o.OthersVCPUs))
 	}
 	in.Limits = append(in.Limits, p.Network.addresses(o)...)
 	return capacityplan.Allocate(in)

@@ -91,7 +91,7 @@ func TestInstancesOfOthersAreTakenOutOfTheQuota(t *testing.T) {
 		says    string
 	}{
 		{"nobody else", map[string]ask.Answer[int]{onDemandQuota: ask.Known(0), spotQuota: ask.Known(0)}, 16, ""},
-		{"another stack", map[string]ask.Answer[int]{onDemandQuota: ask.Known(8)}, 14, "use 8 now"},
+		{"another stack", map[string]ask.Answer[int]{onDemandQuota: ask.Known(8)}, 14, "8 used now"},
 		{"not answered", map[string]ask.Answer[int]{onDemandQuota: denied}, 1, "AccessDenied"},
 	} {
 		p := promised(t, planned, func(o *Observed) { o.OthersVCPUs = c.others })

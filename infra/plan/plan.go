@@ -9,7 +9,6 @@ package plan
 import (
 	"fmt"
 
-	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/infra/ask"
 	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/pool"
@@ -29,7 +28,7 @@ type Plan struct {
 	// Quotas from which the pools draw.
 	Quotas []Quota
 	// Reservations that pools name, each once.
-	Reservations []capacityplan.ReservationFacts
+	Reservations []Reservation
 	// Warnings are what a person should know although nothing is refused.
 	Warnings []string
 	// Problems are everything that AWS's answers refuse. With any, nothing is built.

@@ -17,27 +17,30 @@ type Quota struct {
 	capacityplan.Quota
 	// VCPUs that AWS allows.
 	VCPUs ask.Answer[int]
-	// Reserved vCPUs are kept for what others may still start, and for the account's own capacity reservations, which
-	// hold theirs whether they are used or not.
+	// Reserved vCPUs are kept for what others may still start.
 	Reserved int
 }
 
-// limit is the quota as a limit that pools share: less what is reserved, and less what others are seen to use.
-func (q Quota) limit(others map[string]ask.Answer[int]) capacityplan.SharedLimit {
+// limit is the quota as a limit that pools share: less what is kept for others, what capacity reservations hold of it, and
+// what others are seen to use.
+func (q Quota) limit(held int, others map[string]ask.Answer[int]) capacityplan.SharedLimit {
 	vcpus, known := q.VCPUs.Get()
 	if !known {
 		return q.UnknownLimit(q.VCPUs.Reason())
 	}
-	if others == nil {
-		return q.Limit(float64(vcpus), q.Reserved)
+	used := 0
+	if others != nil {
+		if used, known = others[q.Code].Get(); !known {
+			return q.UnknownLimit("what others in the account use of it: " + others[q.Code].Reason())
+		}
 	}
-	used, known := others[q.Code].Get()
-	if !known {
-		return q.UnknownLimit("what others in the account use of it: " + others[q.Code].Reason())
+	limit := q.Limit(float64(vcpus), q.Reserved)
+	limit.Amount = max(0, limit.Amount-held-used)
+	if held > 0 {
+		limit.Detail += fmt.Sprintf(", %d held by reservations", held)
 	}
-	limit := q.Limit(float64(vcpus), q.Reserved+used)
 	if used > 0 {
-		limit.Detail += fmt.Sprintf("; instances that are not this cluster's use %d now", used)
+		limit.Detail += fmt.Sprintf(", %d used now by instances that are not this cluster's", used)
 	}
 	return limit
 }
@@ -52,41 +55,41 @@ func (d *decision) quotas() {
 			d.plan.Quotas = append(d.plan.Quotas, Quota{
 				Quota:    q,
 				VCPUs:    answer,
-				Reserved: reserved[q.CapacityType] + d.heldByReservations(q),
+				Reserved: reserved[q.CapacityType],
 			})
 		}
 	}
 	d.startingNodes()
 }
 
-// reservations are the capacity reservations that pools name, each once: its instances count once, however many pools
-// name it.
+// Reservation is a capacity reservation that pools name. Its instances count once, however many pools name it.
+type Reservation struct {
+	capacityplan.ReservationFacts
+	// Quota is the code of the on-demand quota that the reservation counts against, used or not; may be empty.
+	// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations.html
+	Quota string
+	// VCPUs of one instance.
+	VCPUs int
+}
+
+// reservations collects the capacity reservations that pools name, each once. Check has refused pools that say different
+// things of one.
 func (d *decision) reservations() {
 	for _, c := range d.env.Pools {
 		if c.Reservation == nil || slices.ContainsFunc(d.plan.Reservations,
-			func(r capacityplan.ReservationFacts) bool { return r.ID == c.Reservation.ID }) {
+			func(r Reservation) bool { return r.ID == c.Reservation.ID }) {
 			continue
 		}
 		end, _ := time.Parse(time.RFC3339, c.Reservation.End) // Check has refused anything else than a time or nothing
-		d.plan.Reservations = append(d.plan.Reservations,
-			capacityplan.ReservationFacts{ID: c.Reservation.ID, Count: c.Reservation.Count, End: end})
-	}
-}
-
-// heldByReservations are the vCPUs of an on-demand quota that the reservations hold, used or not.
-// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html (on-demand instance limits)
-func (d *decision) heldByReservations(q capacityplan.Quota) (vcpus int) {
-	counted := map[string]bool{}
-	for _, c := range d.env.Pools {
-		if c.Reservation == nil || counted[c.Reservation.ID] {
-			continue
+		r := Reservation{
+			ReservationFacts: capacityplan.ReservationFacts{ID: c.Reservation.ID, Count: c.Reservation.Count, End: end},
+			VCPUs:            d.answers.Shapes[c.InstanceTypes[0]].Value().VCPUs,
 		}
-		counted[c.Reservation.ID] = true
-		if by, found := capacityplan.QuotaFor(c.InstanceTypes[0], pool.OnDemand); found && by.Code == q.Code {
-			vcpus += c.Reservation.Count * d.answers.Shapes[c.InstanceTypes[0]].Value().VCPUs
+		if q, found := capacityplan.QuotaFor(c.InstanceTypes[0], pool.OnDemand); found {
+			r.Quota = q.Code
 		}
+		d.plan.Reservations = append(d.plan.Reservations, r)
 	}
-	return vcpus
 }
 
 // startingNodes refuses nodes that are still to be made at once, without a pod asking, when a quota cannot hold even
