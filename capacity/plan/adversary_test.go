@@ -54,6 +54,7 @@ type tinyPool struct {
 	// maximum by configuration, of which only promised are promised (a scaler that others can wake).
 	maximum, promised int
 	surge, priority   int
+	kept              int // by the scaler, whatever pods ask for
 	advertised, fixed bool
 	unknownMaximum    bool
 	uncounted         bool
@@ -82,12 +83,15 @@ func (p tinyPool) draws(w *tiny, limit int) bool {
 
 // mayHold is how many nodes the pool may have within its promise.
 func (p tinyPool) mayHold(w *tiny, promise int) int {
-	n := max(promise, p.running()) + p.surge
+	n := max(promise, p.running(), p.kept)
+	if n > 0 { // without a node there is none to replace
+		n += p.surge
+	}
 	untold := !p.advertised || p.fixed || p.unknownMaximum || p.uncounted || p.promised < p.maximum
 	for i := range w.limits {
 		untold = untold || p.cost[i] == 0 && p.draws(w, i)
 	}
-	if untold {
+	if untold && p.maximum > 0 {
 		n = max(n, p.maximum+p.surge)
 	}
 	return n
@@ -100,7 +104,7 @@ func (w *tiny) blocked() []bool {
 	for i, l := range w.limits {
 		out[i] = l.unknown
 		for _, p := range w.pools {
-			if p.cost[i] == 0 && p.draws(w, i) && p.maximum+p.surge+p.running() > 0 {
+			if p.cost[i] == 0 && p.draws(w, i) && p.maximum+p.running() > 0 {
 				out[i] = true
 			}
 			if p.uncounted {
@@ -307,10 +311,16 @@ func (w *tiny) input() Input {
 
 func (w *tiny) facts(in *Input, name string, p tinyPool, zone func(int) string, way []pool.CapacityType) PoolFacts {
 	f := PoolFacts{
-		Name: name, Scaler: pool.Karpenter, Advertised: p.advertised, Priority: p.priority, SurgeNodes: p.surge,
-		TiedToZone: p.share != nil, PerNode: capacity.PerNode{GPUs: 1},
-		Realized: Realized{Nodes: map[Place]int{}},
-		Ceilings: []Bound{{Kind: capacity.ConfiguredKind, Nodes: p.maximum}},
+		Name:       name,
+		Scaler:     pool.Karpenter,
+		Advertised: p.advertised,
+		Priority:   p.priority,
+		SurgeNodes: p.surge,
+		KeptNodes:  p.kept,
+		TiedToZone: p.share != nil,
+		PerNode:    capacity.PerNode{GPUs: 1},
+		Realized:   Realized{Nodes: map[Place]int{}},
+		Ceilings:   []Bound{{Kind: capacity.ConfiguredKind, Nodes: p.maximum}},
 	}
 	if p.fixed {
 		f.Scaler = pool.Fixed
@@ -395,7 +405,8 @@ func (w *tiny) broken(promise []int) string {
 			continue
 		}
 		if l, s, broken := w.breaks(ask{pool: q, most: promise[q] - 1}, w.others(q, hold), never); broken {
-			return fmt.Sprintf("p%d is promised %d and cannot make one more than %+v; taken %s", q, promise[q], l, w.show(s))
+			return fmt.Sprintf("p%d is promised %d and cannot make one more than %+v; taken %s", q, promise[q], l,
+				w.show(s))
 		}
 	}
 	return ""
@@ -463,6 +474,9 @@ func anyTinyPool(r *rand.Rand, w *tiny, f features) tinyPool {
 	}
 	if maybe(f.surge, 5) {
 		p.surge = 1
+	}
+	if maybe(f.surge, 5) {
+		p.kept = r.Intn(p.maximum + 1)
 	}
 	zone, way := 1+r.Intn(3), 1+r.Intn(3) // what a node takes of addresses and of vCPUs
 	for i := range w.limits {

@@ -47,8 +47,11 @@ type PoolFacts struct {
 	MaximumIsSoft  bool
 	// TiedToZone: the nodes of one gang have to be in one zone (a placement group, a network that ends at the zone).
 	TiedToZone bool
-	// SurgeNodes are kept back from the pools that share a ceiling with this one, because its scaler may pass the
-	// configured maximum for a while. They are never advertised. See SurgeNodes, the function.
+	// KeptNodes are those that the scaler keeps whatever pods ask for: a static pool's count, a group's minimum. They
+	// are charged before anyone is served.
+	KeptNodes int
+	// SurgeNodes, while the pool has a node, are kept back from the pools that share a ceiling with this one, because
+	// its scaler may pass the configured maximum for a while. They are never advertised. See SurgeNodes, the function.
 	SurgeNodes int
 
 	// Ceilings that concern this pool alone. NoAutoscaler and NotAdvertised are added by Allocate.

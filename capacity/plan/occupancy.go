@@ -71,7 +71,7 @@ func (m *member) addOwnCeilings() {
 			continue
 		}
 		scaler = min(scaler, nodes)
-		if b.Kind == capacity.ConfiguredKind {
+		if b.Kind == capacity.ConfiguredKind && nodes > 0 {
 			nodes += m.surge()
 		}
 		m.reach = min(m.reach, nodes)
@@ -103,9 +103,13 @@ func (m *member) ownBounds() []Bound {
 func (m *member) surge() int { return min(max(m.facts.SurgeNodes, 0), mostNodes) }
 
 // occupies is what the pool may hold when it is promised a number of nodes. Careful, it is the most there may be;
-// hopeful, the least: of a pool in doubt, what is seen of it.
+// hopeful, the least: of a pool in doubt, what is seen of it. A pool without a node has none to replace, so it holds no
+// spare one either.
 func (m *member) occupies(promised int, hopeful bool) int {
-	nodes := max(promised, m.realized) + m.surge()
+	nodes := max(promised, m.realized, min(m.facts.KeptNodes, mostNodes))
+	if nodes > 0 {
+		nodes += m.surge()
+	}
 	if m.untold && !m.doubt || m.doubt && !hopeful {
 		nodes = max(nodes, m.reach)
 	}

@@ -83,7 +83,7 @@ func (clusterAutoscaler) decide(d *decision, at string, c config.Pool, p *Pool) 
 	d.groupBounds(p)
 	release, _ := clusterautoscaler.ReleaseFor("", d.env.Cluster.KubernetesVersion, clusterautoscaler.Release{})
 	p.wake.ScalerVersion = release.Image // empty when Check has refused the version: then nothing is known of waking
-	p.wake.MinNodeCount = total.Min
+	p.wake.MinNodeCount, p.Facts.KeptNodes = total.Min, total.Min
 }
 
 // addShares makes a spread pool's maximum in each zone a limit that only it draws from.

@@ -43,7 +43,7 @@ func decideNodePool(s nodePooler, d *decision, at string, c config.Pool, p *Pool
 	p.Facts.MaximumIsSoft = !c.Static
 	switch {
 	case c.Static:
-		p.Facts.SurgeNodes = staticSurge
+		p.Facts.KeptNodes, p.Facts.SurgeNodes = *c.NodeCount, staticSurge
 		if d.live == nil { // in a live cluster they may be there already
 			p.starting = *c.NodeCount
 		}
