@@ -165,7 +165,7 @@ const (
 	Zones Kind = "zones"
 	// NotApplied: the pool's objects are left to someone else and not yet confirmed to be there.
 	NotApplied Kind = "not-applied"
-	// Live is what the pool's group, NodePool or subnet in AWS allows now, where that is less than the configuration says.
+	// Live is what the pool's group, NodePool or subnet in AWS allows now, where that is less than is configured.
 	Live Kind = "live"
 	// NotAdvertised: the pool promises no nodes beyond those that run.
 	NotAdvertised Kind = "not-advertised"
@@ -191,15 +191,15 @@ type Ceiling struct {
 	Code string `json:"code,omitempty"`
 	// Detail explains the number: the arithmetic, what was assumed, what other pools may take of a shared ceiling.
 	Detail string `json:"detail,omitempty"`
-	// Rival is the pool because of which the ceiling is lower than it would be without it. Of several, the first of those
-	// that Detail names.
+	// Rival is the pool because of which the ceiling is lower than it would be without it. Of several, the first that
+	// Detail names.
 	Rival string `json:"rival,omitempty"`
 }
 
 // namedFirst is the order in which ceilings that give the same number are named as the reason: the one that a person
 // can do something about first. One that could not be determined comes last: the number is explained without it.
-var namedFirst = []Kind{NoAutoscaler, NotApplied, Live, WakeFromZero, Reservation, VCPUQuota, SubnetAddresses, NodeGroupSize,
-	NotAdvertised}
+var namedFirst = []Kind{NoAutoscaler, NotApplied, Live, WakeFromZero, Reservation, VCPUQuota, SubnetAddresses,
+	NodeGroupSize, NotAdvertised}
 
 func rank(k Kind) int {
 	switch i := slices.Index(namedFirst, k); {

@@ -42,7 +42,8 @@ func schemaOf(t *testing.T) map[string]any {
 
 func TestTheSchemaHasTheFieldsOfTheTypesAndNoOthers(t *testing.T) {
 	root := schemaOf(t)
-	if got := root["properties"].(map[string]any)["schemaVersion"].(map[string]any)["const"]; got != float64(SchemaVersion) {
+	version := root["properties"].(map[string]any)["schemaVersion"].(map[string]any)
+	if got := version["const"]; got != float64(SchemaVersion) {
 		t.Errorf("the schema is for version %v, the types are version %d", got, SchemaVersion)
 	}
 	compareSchema(t, root, root, reflect.TypeFor[Document](), "")

@@ -69,9 +69,9 @@ const subnetReserved = 5
 // SubnetKey names the addresses of one zone in Use.
 func SubnetKey(zone string) string { return string(capacity.SubnetAddresses) + "/" + zone }
 
-// FreeAddresses is the limit of one zone's subnets when AWS says what is free. Running nodes have some of their addresses
-// already, and may take more: set Taken to what they are known to hold; every instance holds at least one. Reserve is
-// kept for others (load balancers, endpoints, rolling updates).
+// FreeAddresses is the limit of one zone's subnets when AWS says what is free. Running nodes have some of their
+// addresses already, and may take more: set Taken to what they are known to hold; every instance holds at least one.
+// Reserve is kept for others (load balancers, endpoints, rolling updates).
 //
 // With prefix delegation a node also needs whole blocks in a row, which a fragmented subnet may not have (field fault
 // BR-77): the number of free addresses does not show it.
@@ -107,7 +107,9 @@ func PlannedAddresses(zone string, prefixLengths []int, reserve int) SharedLimit
 
 // UnknownAddresses is the limit of one zone's subnets when it could not be read.
 func UnknownAddresses(zone, reason string) SharedLimit {
-	return SharedLimit{Key: SubnetKey(zone), Kind: capacity.SubnetAddresses, Unit: "addresses", Free: true, Unknown: reason}
+	l := FreeAddresses(zone, 0, 0)
+	l.Unknown, l.Detail = reason, ""
+	return l
 }
 
 // SubnetUses lists the address limits of a pool's zones, of which each of its nodes draws from one.

@@ -13,9 +13,9 @@ import (
 
 // The adversary is written from the definition of a promise and knows nothing of the rule:
 //
-//	While pool p has fewer nodes than its promise, the next one can be placed, whatever every other pool did within its
-//	own promise (unadvertised and fixed pools, and those in doubt, within all they may take), in any order, in any of
-//	the places they may use, with running nodes replaced anywhere they may go.
+//	While pool p has fewer nodes than its promise, the next one can be placed, whatever every other pool did within
+//	its own promise (unadvertised and fixed pools, and those in doubt, within all they may take), in any order, in
+//	any of the places they may use, with running nodes replaced anywhere they may go.
 //
 // It looks for a state of the world that others can bring about and in which p's next node finds no room.
 
@@ -349,34 +349,36 @@ func (w *tiny) facts(in *Input, name string, p tinyPool, zone func(int) string, 
 		}
 	}
 	for y := range w.ways {
-		if !p.draws(w, w.zones+y) {
-			continue
+		if p.draws(w, w.zones+y) {
+			f.CapacityTypes = append(f.CapacityTypes, way[y])
+			f.Uses = append(f.Uses, w.wayUses(p, y, way[y:y+1], zone)...)
 		}
-		f.CapacityTypes = append(f.CapacityTypes, way[y])
-		use := Use{
-			Limit:         fmt.Sprint("quota ", y),
-			CostPerNode:   p.cost[w.zones+y],
-			CapacityTypes: []pool.CapacityType{way[y]},
-		}
-		everywhere := true
-		for z := range w.zones {
-			everywhere = everywhere && (p.may[y][z] || !p.draws(w, z))
-		}
-		if everywhere {
-			f.Uses = append(f.Uses, use)
-		}
-		for z := range w.zones {
-			if use.Zone = zone(z); !everywhere && p.may[y][z] {
-				f.Uses = append(f.Uses, use)
-			}
-		}
-		if p.wayShare != nil {
+		if p.draws(w, w.zones+y) && p.wayShare != nil {
 			key := "share/" + name + "/" + string(way[y])
 			in.Limits = append(in.Limits, SharedLimit{Key: key, Kind: capacity.ConfiguredKind, Amount: p.wayShare[y]})
-			f.Uses = append(f.Uses, Use{Limit: key, CostPerNode: 1, CapacityTypes: use.CapacityTypes})
+			f.Uses = append(f.Uses, Use{Limit: key, CostPerNode: 1, CapacityTypes: way[y : y+1]})
 		}
 	}
 	return f
+}
+
+// wayUses are those of one way of buying: one for each of its zones, unless it can be had in all of the pool's.
+func (w *tiny) wayUses(p tinyPool, y int, types []pool.CapacityType, zone func(int) string) (uses []Use) {
+	use := Use{Limit: fmt.Sprint("quota ", y), CostPerNode: p.cost[w.zones+y], CapacityTypes: types}
+	everywhere := true
+	for z := range w.zones {
+		everywhere = everywhere && (p.may[y][z] || !p.draws(w, z))
+	}
+	if everywhere {
+		return []Use{use}
+	}
+	for z := range w.zones {
+		if p.may[y][z] {
+			use.Zone = zone(z)
+			uses = append(uses, use)
+		}
+	}
+	return uses
 }
 
 // order in which the pools are served.

@@ -119,8 +119,8 @@ type ReservationFacts struct {
 // reservationKey names a reservation in Use.
 func reservationKey(id string) string { return string(capacity.Reservation) + "/" + id }
 
-// ReservationLimit is a reservation as a limit that all pools share which name it: its instances count once. The smaller
-// count and the earlier end hold.
+// ReservationLimit is a reservation as a limit that all pools share which name it: its instances count once. The
+// smaller count and the earlier end hold.
 func ReservationLimit(r ReservationFacts, now time.Time) SharedLimit {
 	l := SharedLimit{
 		Key:    reservationKey(r.ID),
@@ -170,12 +170,12 @@ func ReservationUse(id, zone string) Use {
 type Quota struct {
 	Code         string
 	CapacityType pool.CapacityType
-	// Families are the letters, and the generation where it matters, with which the instance types begin that it counts.
+	// Families are the letters, and the generation where it matters, with which the types begin that it counts.
 	Families []string
 }
 
-// Quotas of GPU instances. https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html lists them: one
-// for all on-demand P instances; for spot, "All P4, P3 and P2" and "All P5". Spot of later generations is on neither.
+// Quotas of GPU instances. One is for all on-demand P instances; for spot there are "All P4, P3 and P2" and "All P5", and
+// none is listed for later generations. https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
 var Quotas = []Quota{
 	{"L-DB2E81BA", pool.OnDemand, []string{"g", "gr", "vt"}},
 	{"L-3819A6DF", pool.Spot, []string{"g", "gr", "vt"}},

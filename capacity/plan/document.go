@@ -46,7 +46,8 @@ func (w *world) pool(m *member) capacity.Pool {
 		p.Labels[k] = v
 	}
 	gpus := min(max(f.PerNode.GPUs, 0), noBound)
-	p.GPUs = capacity.Counts{Realized: p.Nodes.Realized * gpus, Maximum: p.Nodes.Maximum * gpus, Firm: p.Nodes.Firm * gpus}
+	n := p.Nodes
+	p.GPUs = capacity.Counts{Realized: n.Realized * gpus, Maximum: n.Maximum * gpus, Firm: n.Firm * gpus}
 	p.Notes = append(p.Notes, m.notes(p)...)
 	var errs []string
 	if f.Realized.Unknown != "" {
@@ -126,7 +127,9 @@ func (m *member) addSharedCeilings(w *world, granted []grant) {
 
 func (n *need) unsure(w *world) bool {
 	return slices.ContainsFunc(n.places, func(p place) bool {
-		return slices.ContainsFunc(p.draws, func(d draw) bool { return d.cost == 0 || w.limits[d.limit].unsure() != "" })
+		return slices.ContainsFunc(p.draws, func(d draw) bool {
+			return d.cost == 0 || w.limits[d.limit].unsure() != ""
+		})
 	})
 }
 
@@ -177,7 +180,8 @@ func (b *book) rivals(m *member, g grant) (r rivals) {
 
 func (r rivals) detail(g grant) string {
 	if len(r.takes) == 0 {
-		return fmt.Sprintf("more than %d could leave %s, which is served first, without room", g.kept, r.most[0].facts.Name)
+		return fmt.Sprintf("more than %d could leave %s, which is served first, without room", g.kept,
+			r.most[0].facts.Name)
 	}
 	names := make([]string, 0, rivalsNamed)
 	for i, other := range r.most {

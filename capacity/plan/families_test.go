@@ -37,23 +37,23 @@ type family struct {
 const plenty = 1 << 24
 
 var families = []family{
-	{name: "2 default pools, each quota half of what is configured", pools: [2]int{2, 2}, sizes: [2]int{0, 2}, low: 0.5, high: 0.5,
-		addresses: plenty, atLeast: 0.95},
+	{name: "2 default pools, each quota half of what is configured", pools: [2]int{2, 2}, sizes: [2]int{0, 2},
+		low: 0.5, high: 0.5, addresses: plenty, atLeast: 0.95},
 	{name: "5 to 10 default pools, quotas 30 to 60 %", pools: [2]int{5, 10}, sizes: [2]int{0, 2}, low: 0.3, high: 0.6,
 		addresses: plenty, atLeast: 0.95},
-	{name: "5 to 10 pools, some of one way, quotas 30 to 60 %", pools: [2]int{5, 10}, sizes: [2]int{0, 2}, low: 0.3, high: 0.6,
-		oneWay: true, addresses: plenty},
-	{name: "5 to 10 pools, some of one way, quotas 60 to 100 %", pools: [2]int{5, 10}, sizes: [2]int{0, 2}, low: 0.6, high: 1,
-		oneWay: true, addresses: plenty},
-	{name: "a /20 in each zone, to 4xlarge", pools: [2]int{5, 10}, sizes: [2]int{0, 2}, low: 2, high: 2, addresses: 4091 - 64,
-		atLeast: 0.95},
-	{name: "a /20 in each zone, to 12xlarge", pools: [2]int{5, 10}, sizes: [2]int{0, 4}, low: 2, high: 2, addresses: 4091 - 64,
-		atLeast: 0.95},
+	{name: "5 to 10 pools, some of one way, quotas 30 to 60 %", pools: [2]int{5, 10}, sizes: [2]int{0, 2},
+		low: 0.3, high: 0.6, oneWay: true, addresses: plenty},
+	{name: "5 to 10 pools, some of one way, quotas 60 to 100 %", pools: [2]int{5, 10}, sizes: [2]int{0, 2},
+		low: 0.6, high: 1, oneWay: true, addresses: plenty},
+	{name: "a /20 in each zone, to 4xlarge", pools: [2]int{5, 10}, sizes: [2]int{0, 2}, low: 2, high: 2,
+		addresses: 4091 - 64, atLeast: 0.95},
+	{name: "a /20 in each zone, to 12xlarge", pools: [2]int{5, 10}, sizes: [2]int{0, 4}, low: 2, high: 2,
+		addresses: 4091 - 64, atLeast: 0.95},
 	// Nodes of 240 and of 750 addresses: what is left over of a zone beside one size holds some of the other.
 	{name: "a /20 in each zone, 12xlarge to 48xlarge", pools: [2]int{5, 10}, sizes: [2]int{4, 6}, low: 2, high: 2,
 		addresses: 4091 - 64, atLeast: 0.9},
-	{name: "the default network, quotas plenty", pools: [2]int{5, 10}, sizes: [2]int{0, 4}, low: 2, high: 2, addresses: 8187 - 64,
-		atLeast: 0.95},
+	{name: "the default network, quotas plenty", pools: [2]int{5, 10}, sizes: [2]int{0, 4}, low: 2, high: 2,
+		addresses: 8187 - 64, atLeast: 0.95},
 }
 
 // draw a world of the family.
@@ -93,7 +93,8 @@ func (w *tiny) play(r *rand.Rand, q int, promise []int, times int) bool {
 		taken := make([]int, len(w.limits))
 		room := func(p tinyPool, at spot) bool {
 			z, y := at.zone, w.zones+at.way
-			return p.allows(at) && taken[z]+p.cost[z] <= w.limits[z].total() && taken[y]+p.cost[y] <= w.limits[y].total()
+			return p.allows(at) && taken[z]+p.cost[z] <= w.limits[z].total() &&
+				taken[y]+p.cost[y] <= w.limits[y].total()
 		}
 		nodes := make([]int, len(w.pools))
 		spots := make([][]spot, len(w.pools))
@@ -330,8 +331,8 @@ func TestHowMuchIsPromised(t *testing.T) {
 			for _, q := range w.order() {
 				if promise[q] != exact[q] {
 					if promise[q] > exact[q] {
-						t.Errorf("%s: p%d is promised %d, more than the %d of an exact search that gave all before it the "+
-							"same\n%v\n%v", f.name, q, promise[q], exact[q], promise, exact)
+						t.Errorf("%s: p%d is promised %d, more than the %d of an exact search that gave all before it "+
+							"the same\n%v\n%v", f.name, q, promise[q], exact[q], promise, exact)
 					}
 					break
 				}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/headroom-eks/headroom/capacity"
 	"github.com/headroom-eks/headroom/pool"
@@ -24,7 +23,7 @@ type limit struct {
 	SharedLimit
 	// total of what all nodes together may take, those that run included.
 	total int
-	// unit is the greatest common divisor of what the nodes of its pools take: whatever runs, a multiple of it is taken.
+	// unit is the greatest common divisor of what the nodes of its pools take: whatever runs takes a multiple of it.
 	unit int
 	// emptied is why nobody can count on the limit, though it is known itself: a pool of unknown size may take all.
 	emptied string
@@ -32,7 +31,7 @@ type limit struct {
 	seen []Use
 }
 
-// empty says why nobody can count on the limit. Of several reasons one that does not hang on the order of pools is kept.
+// empty says why nobody can count on the limit. Of several reasons one is kept that does not hang on the order of pools.
 func (l *limit) empty(why string) {
 	if l.emptied == "" || why < l.emptied {
 		l.emptied = why
@@ -73,7 +72,8 @@ func newLimits(in Input) (limits []limit, byKey map[string]int) {
 	for _, p := range in.Pools {
 		for _, use := range p.Uses {
 			if _, listed := byKey[use.Limit]; !listed {
-				add(SharedLimit{Key: use.Limit, Kind: capacity.Unknown, Unknown: "limit " + use.Limit + " was not observed"})
+				why := "limit " + use.Limit + " was not observed"
+				add(SharedLimit{Key: use.Limit, Kind: capacity.Unknown, Unknown: why})
 			}
 			l := &limits[byKey[use.Limit]]
 			if len(use.CapacityTypes) > 0 {
@@ -95,7 +95,8 @@ type draw struct{ limit, cost int }
 // place is one alternative of a need: a subnet, a zone, a way of buying. A node there takes its part of all its draws.
 type place struct {
 	draws []draw
-	// share is the number of nodes that the configuration gives the pool here, by limit shareOf; noBound and -1 if none.
+	// share is the number of nodes that the configuration gives the pool here, by limit shareOf; noBound and -1 if
+	// there is none.
 	share, shareOf int
 	zone           string
 	types          []pool.CapacityType
@@ -132,10 +133,9 @@ func (c *class) key() string {
 	for _, n := range c.needs {
 		k = append(append(k, n.name...), '{')
 		for _, p := range n.places {
-			k = strconv.AppendInt(append(append(k, p.zone...), '#'), int64(p.shareOf), 10)
-			k = fmt.Append(k, p.types, p.zones == nil, p.zones)
+			k = fmt.Append(append(k, p.zone...), p.shareOf, p.types, p.zones == nil, p.zones)
 			for _, d := range p.draws {
-				k = strconv.AppendInt(append(strconv.AppendInt(append(k, ','), int64(d.limit), 10), '*'), int64(d.cost), 10)
+				k = fmt.Appendf(k, " %d*%d", d.limit, d.cost)
 			}
 		}
 	}

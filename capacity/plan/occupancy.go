@@ -19,8 +19,8 @@ type member struct {
 	index int
 	// low is the smallest ceiling of its own, 0 when one is unknown; high leaves unknown ones out.
 	low, high int
-	// reach is all that its scaler may take, untold that this is more than it promises: a fixed pool's group makes up for
-	// lost nodes, an unadvertised pool promises none, pods of others can wake what the promise leaves out.
+	// reach is all that its scaler may take, untold that this is more than it promises: a fixed pool's group makes up
+	// for lost nodes, an unadvertised pool promises none, pods of others can wake what the promise leaves out.
 	reach  int
 	untold bool
 	// doubt: the size of the pool or what its nodes take is not known.

@@ -21,8 +21,10 @@ var mixes = []struct {
 	features
 }{
 	{"two kinds of limits", 300, features{pools: 3, zones: 3, ways: 2}},
-	{"unadvertised, fixed and spread pools", 300, features{pools: 3, zones: 3, ways: 2, untold: true, shares: true, surge: true}},
-	{"running nodes, in places that were left too", 300, features{pools: 3, zones: 3, ways: 2, running: true, left: true}},
+	{"unadvertised, fixed and spread pools", 300,
+		features{pools: 3, zones: 3, ways: 2, untold: true, shares: true, surge: true}},
+	{"running nodes, in places that were left too", 300,
+		features{pools: 3, zones: 3, ways: 2, running: true, left: true}},
 	{"free limits", 300, features{pools: 3, zones: 3, ways: 1, running: true, free: true}},
 	{"limits cut under what runs", 300, features{pools: 3, zones: 2, ways: 2, running: true, cut: true}},
 	{"not every zone with every way", 300, features{pools: 3, zones: 3, ways: 2, parts: true, shares: true}},
@@ -85,7 +87,8 @@ func (w *tiny) brokenParts(divided *world, promise []int) string {
 			below := ask{pool: q, most: promise[q] - 1, among: firmly,
 				within: func(l layout) bool { return l.byWay[0] < firm }}
 			if l, s, broken := w.breaks(below, w.others(q, hold), never); broken {
-				return fmt.Sprintf("p%d is promised %d firm nodes and cannot make one more than %+v; taken %s", q, firm, l, w.show(s))
+				return fmt.Sprintf("p%d is promised %d firm nodes and cannot make one more than %+v; taken %s", q, firm, l,
+					w.show(s))
 			}
 		}
 		if p.share == nil || !p.advertised {

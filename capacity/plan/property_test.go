@@ -182,7 +182,8 @@ func withoutAFact(t *rapid.T, in Input) Input {
 	switch rapid.IntRange(0, 3).Draw(t, "lost") {
 	case 0:
 		// What the configuration gives cannot be lost.
-		if l := &in.Limits[rapid.IntRange(0, len(in.Limits)-1).Draw(t, "lost limit")]; l.Kind != capacity.ConfiguredKind {
+		l := &in.Limits[rapid.IntRange(0, len(in.Limits)-1).Draw(t, "lost limit")]
+		if l.Kind != capacity.ConfiguredKind {
 			l.Unknown = "denied"
 		}
 	case 1:
@@ -351,7 +352,8 @@ func TestNothingPanicsOnNonsense(t *testing.T) {
 			}
 			for range rapid.IntRange(0, 2).Draw(t, "ceilings") {
 				p.Ceilings = append(p.Ceilings, Bound{Kind: capacity.Kind(text("", "configured")),
-					Nodes: anyNumber(t, "ceiling"), Unknown: text("", "", "denied"), PromiseOnly: rapid.Bool().Draw(t, "only")})
+					Nodes: anyNumber(t, "ceiling"), Unknown: text("", "", "denied"),
+					PromiseOnly: rapid.Bool().Draw(t, "only")})
 			}
 			for range rapid.IntRange(0, 10).Draw(t, "uses") {
 				p.Uses = append(p.Uses, Use{Limit: text("x", "y", "z", "unlisted"), CostPerNode: anyNumber(t, "cost"),

@@ -1,8 +1,8 @@
 package plan
 
 import (
+	"fmt"
 	"math/bits"
-	"strconv"
 )
 
 // fewPlaces is how many alternatives a need may have for all their sets to be looked at. With more, only sets of
@@ -122,7 +122,7 @@ func (w *world) addSet(n *need, mask uint64, exact bool) {
 
 // weigh finds what it takes to block the whole set, in a unit in which a node of the pool takes the same everywhere.
 func (w *world) weigh(n *need, t set, step int, exact bool) (weighed set, counts bool) {
-	key := strconv.AppendInt(nil, int64(step), 10)
+	key := fmt.Append(nil, step)
 	u := units{step: step}
 	whole := true
 	for i, p := range n.places {
@@ -139,7 +139,7 @@ func (w *world) weigh(n *need, t set, step int, exact bool) (weighed set, counts
 			whole = whole && l.unit == d.cost
 			least = min(least, weight*l.demand(d.cost))
 			group = append(group, weighedLimit{d.limit, weight})
-			key = strconv.AppendInt(append(strconv.AppendInt(append(key, ' '), int64(d.limit), 10), '*'), int64(weight), 10)
+			key = fmt.Appendf(key, " %d*%d", d.limit, weight)
 		}
 		if p.shareOf >= 0 && exact {
 			t.room += p.share - 1

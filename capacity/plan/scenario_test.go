@@ -47,7 +47,7 @@ func TestAFixedPoolPromisesWhatRunsWhateverItsBounds(t *testing.T) {
 	p := l4("gpu-l4", pool.Fixed, 1, 1)
 	p.Configured = capacity.Configured{NodeCount: ptr(1), MinNodeCount: ptr(0), MaxNodeCount: ptr(4)}
 	got := allocate(nil, p).Pools[0]
-	if got.Nodes != (capacity.Counts{Realized: 1, Maximum: 1, Firm: 1}) || got.BoundBy != capacity.NoAutoscaler || got.LargestGang != 1 {
+	if got.Nodes != counts(1, 1, 1) || got.BoundBy != capacity.NoAutoscaler || got.LargestGang != 1 {
 		t.Errorf("nodes %+v bound by %s, gang %d; want 1 of everything, bound by no-autoscaler", got.Nodes, got.BoundBy,
 			got.LargestGang)
 	}
@@ -80,8 +80,8 @@ func TestPoolsShareAQuotaByPriorityAndEachSaysWhoHasTheRest(t *testing.T) {
 		t.Errorf("batch reaches %d bound by %s %s, want 2 by the on-demand quota", b.Nodes.Maximum, b.BoundBy,
 			b.Ceilings[0].Code)
 	}
-	want := "on-demand: 24 vCPUs at 4 a node (quota of 26 vCPUs, 2 of them assumed to be used by others); of all this, " +
-		"others may take: serving (16)"
+	want := "on-demand: 24 vCPUs at 4 a node (quota of 26 vCPUs, 2 of them assumed to be used by others); of all " +
+		"this, others may take: serving (16)"
 	if b.Ceilings[0].Detail != want || b.Ceilings[0].Rival != "serving" {
 		t.Errorf("detail\n got %s\nwant %s", b.Ceilings[0].Detail, want)
 	}
@@ -109,7 +109,8 @@ func TestAQuotaThatCannotBeReadLeavesWhatRunsAndKeepsTheRestForThatPool(t *testi
 		t.Errorf("%+v bound by %+v, want the one that runs, by an unknown quota", d.Nodes, d.Ceilings[0])
 	}
 	// The pool may still be at its configured 4 at 10 addresses each; that leaves one.
-	if o := got["other"]; o.Nodes.Maximum != 1 || o.BoundBy != capacity.SubnetAddresses || o.Ceilings[0].Rival != "denied" {
+	if o := got["other"]; o.Nodes.Maximum != 1 || o.BoundBy != capacity.SubnetAddresses ||
+		o.Ceilings[0].Rival != "denied" {
 		t.Errorf("other reaches %d bound by %+v, want 1 by the addresses left", o.Nodes.Maximum, o.Ceilings[0])
 	}
 }
@@ -139,7 +140,8 @@ func TestClusterAutoscalerCannotStartAPoolOfClaimsFromZero(t *testing.T) {
 func TestTenGPUsOnFourGPUNodesAreTwoNodes(t *testing.T) {
 	p := l4("gpu", pool.Karpenter, 0, 0)
 	p.InstanceTypes, p.PerNode = []string{"g6.12xlarge"}, capacity.PerNode{VCPUs: 48, MemoryMiB: 196608, GPUs: 4}
-	p.Ceilings = []Bound{ConfiguredCeiling(pool.Karpenter, false, capacity.Configured{Limits: &capacity.Limits{GPUs: 10}}, p.PerNode)}
+	limits := capacity.Configured{Limits: &capacity.Limits{GPUs: 10}}
+	p.Ceilings = []Bound{ConfiguredCeiling(pool.Karpenter, false, limits, p.PerNode)}
 	got := allocate(nil, p).Pools[0]
 	if got.Nodes.Maximum != 2 || got.GPUs.Maximum != 8 || got.Ceilings[0].Detail != "limit of 10 GPUs at 4 each" {
 		t.Errorf("%d nodes, %d GPUs, %q; want 2 nodes and 8 GPUs", got.Nodes.Maximum, got.GPUs.Maximum,
@@ -223,7 +225,8 @@ func TestAPoolWhoseNodesCannotBeCountedPromisesNothingAndHidesNoOther(t *testing
 	lost, other := l4("lost", pool.Karpenter, 4, 3), l4("other", pool.Karpenter, 4, 1)
 	lost.Realized.Unknown = "UnauthorizedOperation"
 	got := byName(allocate(nil, lost, other))
-	if l := got["lost"]; l.Nodes != (capacity.Counts{}) || l.BoundBy != capacity.Unknown || l.Ceilings[0].Of != capacity.RealizedCount ||
+	if l := got["lost"]; l.Nodes != (capacity.Counts{}) || l.BoundBy != capacity.Unknown ||
+		l.Ceilings[0].Of != capacity.RealizedCount ||
 		!strings.Contains(l.Error, "Unauthorized") {
 		t.Errorf("%+v bound by %+v, error %q; want nothing and the reason", l.Nodes, l.Ceilings[0], l.Error)
 	}
@@ -254,7 +257,10 @@ func TestAPoolThatOneLimitHoldsTakesNoMoreOfAnother(t *testing.T) {
 // quota, the second and third a zone. The first has one node by its zone or by its group.
 func TestDoubtTravelsAlongTheLimitsThatPoolsShare(t *testing.T) {
 	facts := func(advertised bool, zone, group int) ([]SharedLimit, []PoolFacts) {
-		pools := []PoolFacts{l4("1", pool.Karpenter, 2, 0), l4("2", pool.Karpenter, 2, 0), l4("3", pool.Karpenter, 2, 0)}
+		var pools []PoolFacts
+		for _, name := range []string{"1", "2", "3"} {
+			pools = append(pools, l4(name, pool.Karpenter, 2, 0))
+		}
 		quota := QuotaUses("g6.xlarge", 1, []pool.CapacityType{pool.OnDemand})
 		pools[0].Uses = append(SubnetUses([]string{"us-west-2a"}, 1), quota...)
 		pools[1].Uses = append(SubnetUses([]string{"us-west-2b"}, 1), quota...)
@@ -289,8 +295,8 @@ func TestDoubtTravelsAlongTheLimitsThatPoolsShare(t *testing.T) {
 func TestAPoolThatIsNotAdvertisedIsChargedWhatItMayTake(t *testing.T) {
 	general, gpu := l4("general", pool.Karpenter, 0, 1), l4("gpu", pool.Karpenter, 9, 0)
 	general.Advertised, general.Priority = false, 1
-	general.Ceilings = []Bound{ConfiguredCeiling(pool.Karpenter, false, capacity.Configured{Limits: &capacity.Limits{VCPUs: 16}},
-		capacity.PerNode{VCPUs: 2})}
+	limits := capacity.Configured{Limits: &capacity.Limits{VCPUs: 16}}
+	general.Ceilings = []Bound{ConfiguredCeiling(pool.Karpenter, false, limits, capacity.PerNode{VCPUs: 2})}
 	general.Uses, gpu.Uses = SubnetUses([]string{"us-west-2a"}, 10), SubnetUses([]string{"us-west-2a"}, 10)
 	got := byName(allocate([]SharedLimit{FreeAddresses("us-west-2a", 100, 0)}, general, gpu))
 	if g := got["general"]; g.Nodes.Maximum != 1 || g.BoundBy != capacity.NotAdvertised || g.LargestGang != 0 {

@@ -60,7 +60,7 @@ func (w *tiny) safe(q, number int, hold []int) bool {
 }
 
 // stands tells whether, with the closed places closed by the pool's own shares, a set of the others is not blocked.
-func (w *tiny) stands(q, number int, hold []int, share []int, first int, places, closed []int, also func([]int) bool) bool {
+func (w *tiny) stands(q, number int, hold, share []int, first int, places, closed []int, also func([]int) bool) bool {
 	others := number - 1
 	for _, i := range closed {
 		if share == nil {
@@ -80,14 +80,15 @@ func (w *tiny) stands(q, number int, hold []int, share []int, first int, places,
 		if len(set) == 0 || slices.ContainsFunc(set, func(i int) bool { return slices.Contains(closed, i) }) {
 			return true
 		}
-		open := w.unblocked(q, others, hold, share, first, set, false) || w.unblocked(q, others, hold, share, first, set, true)
+		open := w.unblocked(q, others, hold, share, first, set, false) ||
+			w.unblocked(q, others, hold, share, first, set, true)
 		return !open || also != nil && !also(set)
 	})
 }
 
 // unblocked tells whether more is demanded of a set than can be supplied, counted as it is, or in whole nodes of the
 // pool's own size, others rounded up.
-func (w *tiny) unblocked(q, others int, hold []int, share []int, first int, set []int, inNodes bool) bool {
+func (w *tiny) unblocked(q, others int, hold, share []int, first int, set []int, inNodes bool) bool {
 	p, unit, step := w.pools[q], 1, 1
 	for _, i := range set {
 		unit = unit / gcd(unit, p.cost[i]) * p.cost[i]

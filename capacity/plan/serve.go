@@ -1,3 +1,8 @@
+// Package plan is the arithmetic behind the capacity contract: facts about pools and limits in, the document out.
+//
+// It owns what a limit, a ceiling and the addresses of a node are, what it takes to wake a pool, and the rule by which
+// limits that pools share are divided. It asks nobody anything and decides nothing about a pool: facts are handed to
+// Allocate, which is a pure function. It imports no Pulumi.
 package plan
 
 import (
@@ -24,7 +29,7 @@ import (
 //  6. Supply: what a pool may take of a set of places.
 //  7. Safety: a pool is safe at a number if, of each need, some set of its places cannot be blocked: the demand of the
 //     set is more than its own nodes and all other pools can take of it (safety.go).
-//  8. Where not every zone goes with every way of buying, a set of ways counts only with zones that go with all of them.
+//  8. Where not every zone goes with every way of buying, a set of ways counts only with zones that go with them all.
 //  9. Serving: by priority, then by name, each pool gets the largest number that keeps it, and all advertised pools
 //     served before it, safe. What runs does not stop it.
 //  10. Shown is the larger of that number and of what runs, within the pool's own ceilings. Firm and the largest gang
@@ -218,8 +223,8 @@ func (w *world) serve() {
 // grant is what the limits of one need give a pool.
 type grant struct {
 	need *need
-	// own is the largest number at which the pool is safe itself, kept the largest at which earlier ones stay safe; keeps
-	// is the one that is hardest to keep safe.
+	// own is the largest number at which the pool is safe itself, kept the largest at which earlier ones stay safe;
+	// keeps is the one that is hardest to keep safe.
 	own, kept int
 	keeps     *member
 }

@@ -58,7 +58,8 @@ func wants(t *testing.T, doc capacity.Document, want map[string][2]int) map[stri
 	got := byName(doc)
 	for name, n := range want {
 		if p := got[name]; p.Nodes.Maximum != n[0] || p.Nodes.Firm != n[1] {
-			t.Errorf("%s: maximum %d firm %d, want %d and %d; %s", name, p.Nodes.Maximum, p.Nodes.Firm, n[0], n[1], p.Ceilings[0])
+			t.Errorf("%s: maximum %d firm %d, want %d and %d; %s", name, p.Nodes.Maximum, p.Nodes.Firm, n[0], n[1],
+				p.Ceilings[0])
 		}
 	}
 	return got
@@ -260,8 +261,8 @@ func TestALimitByConfigurationThatTwoPoolsNameIsSharedAndNoShare(t *testing.T) {
 	wants(t, allocate([]SharedLimit{limit}, a, b), map[string][2]int{"a": {4, 4}, "b": {1, 1}})
 }
 
-// Of pools that are alike, the one that has what it was promised is the hardest to keep safe. One that runs more than it
-// is promised has some to lose.
+// Of pools that are alike, the one that has what it was promised is the hardest to keep safe. One that runs more than
+// it is promised has some to lose.
 func TestOfPoolsAlikeTheOneWithTheLeastToLoseIsKeptSafe(t *testing.T) {
 	lowered, other, mixed := g6("a-lowered", 1, onDemand), g6("b-other", 2, onDemand), g6("c-mixed", 5, both)
 	lowered.Realized = Realized{Nodes: map[Place]int{{"us-west-2a", pool.OnDemand}: 3}}
