@@ -11,18 +11,20 @@ import (
 func TestPoolsOfClaimsReachTheOutput(t *testing.T) {
 	text, err := json.Marshal(capacity.Document{Pools: []capacity.Pool{
 		{
-			Name:       "claims",
-			Advertised: true,
-			DeviceMode: pool.DRA,
-			PerNode:    capacity.PerNode{GPUs: 1},
-			Nodes:      capacity.Counts{Maximum: 3},
+			Name:        "claims",
+			Advertised:  true,
+			DeviceMode:  pool.DRA,
+			PerNode:     capacity.PerNode{GPUs: 1},
+			Nodes:       capacity.Counts{Maximum: 3},
+			LargestGang: 3,
 		},
 		{
-			Name:       "plugin",
-			Advertised: true,
-			DeviceMode: pool.Plugin,
-			PerNode:    capacity.PerNode{GPUs: 1},
-			Nodes:      capacity.Counts{Maximum: 3},
+			Name:        "plugin",
+			Advertised:  true,
+			DeviceMode:  pool.Plugin,
+			PerNode:     capacity.PerNode{GPUs: 1},
+			Nodes:       capacity.Counts{Maximum: 3},
+			LargestGang: 3,
 		},
 	}})
 	if err != nil {
