@@ -47,7 +47,8 @@ func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (proble
 			for _, other := range answers {
 				if written.conflicts(other) {
 					problems.Add(between(path, written, other), fmt.Sprintf("a pod for %q could get a node of %q too, "+
-						"from %s as well as from %s", written.Name, other.Name, written.mover(), other.mover()), nil,
+						"from %s as well as from %s", written.Name, other.Name, written.mover(other),
+						other.mover(written)), nil,
 						remedy(fmt.Sprintf("%q", other.Name), written.Name))
 				}
 			}
@@ -55,8 +56,9 @@ func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (proble
 		}
 		for i, other := range answers {
 			if first := answers[0]; i > 0 && other.conflicts(first) {
-				problems.Add(between(path, first, other), fmt.Sprintf("a pod for the fixed pool %q could get a node of "+
-					"either, from %s and from %s", written.Name, first.mover(), other.mover()), nil,
+				problems.Add(between(path, first, other),
+					fmt.Sprintf("a pod for the fixed pool %q could get a node of "+
+						"either, from %s and from %s", written.Name, first.mover(other), other.mover(first)), nil,
 					remedy("one of them", written.Name))
 			}
 		}
@@ -70,16 +72,17 @@ func (c Claimant) conflicts(other Claimant) bool {
 		c.DeviceMode != other.DeviceMode && c.DeviceMode != "" && other.DeviceMode != ""
 }
 
-// mover is who would bring the node, and what for.
-func (c Claimant) mover() string {
-	if c.DeviceMode == "" {
+// mover is who would bring the node, beside another; and for which pods, when the two have the same scaler.
+func (c Claimant) mover(other Claimant) string {
+	if c.Scaler != other.Scaler {
 		return string(c.Scaler)
 	}
 	return fmt.Sprintf("%s (device mode %s)", c.Scaler, c.DeviceMode)
 }
 
 func remedy(tainted, without string) string {
-	return fmt.Sprintf("give %s a %s taint on a key that %q does not use, or declare podsSelectPool: true when every pod "+
+	return fmt.Sprintf("give %s a %s taint on a key that %q does not use, or declare podsSelectPool: true when every "+
+		"pod "+
 		"selects its pool by label", tainted, pool.NoSchedule, without)
 }
 

@@ -60,14 +60,15 @@ func shared() config.Environment {
 
 func TestCapacityFollowsTheAccount(t *testing.T) {
 	e := start(t, shared())
-	e.step("spot and on-demand add up, and only on-demand is firm", func() {
+	e.step("a pool that may fall back to on-demand leaves an earlier one its part", func() {
 		e.spotted()
 		e.quota(world.QuotaGOnDemand, 40)
 		e.quota(world.QuotaGSpot, 28)
-		// claims takes 16 of 40 vCPUs on demand; serving may reach 6 nodes on what is left and 7 on spot.
+		// claims keeps 16 of 40 vCPUs on demand, whatever serving buys: so serving, which may find spot out of stock,
+		// has 24.
 		e.promises(map[string]promised{
 			"claims":  {0, 2, 2, capacity.ConfiguredKind},
-			"serving": {0, 12, 6, capacity.ConfiguredKind},
+			"serving": {0, 6, 6, capacity.VCPUQuota},
 			"batch":   {0, 0, 0, capacity.VCPUQuota},
 		})
 	})
