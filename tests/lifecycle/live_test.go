@@ -1,0 +1,75 @@
+package lifecycle
+
+import (
+	"testing"
+
+	"github.com/headroom-eks/headroom/capacity"
+	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
+	"github.com/headroom-eks/headroom/sandbox/world"
+)
+
+// What somebody changed in AWS by hand changes no input of the program, so an update sends nothing. The document says
+// what lives all the same.
+func TestTheDocumentSaysWhatLivesAndNotWhatIsConfigured(t *testing.T) {
+	moved := autoscaled("moved", "g6.xlarge", 3)
+	moved.CapacityTypes = []pool.CapacityType{pool.OnDemand}
+	e := start(t, config.Environment{Pools: []config.Pool{moved}}, changesBounds(t))
+	if p := promise(e.pool(e.up().Outputs, "moved")); p != (promised{0, 3, 3, capacity.ConfiguredKind}) {
+		t.Fatalf("%+v", p)
+	}
+	e.step("instances of others are taken out of the quota", func() {
+		e.quota(world.QuotaGOnDemand, 12)
+		e.act(func(s *world.State) error {
+			_, err := s.Launch(world.Launch{Types: []string{"g6.xlarge"}, Subnets: e.subnets(s)})
+			return err
+		})
+		if p := promise(e.pool(e.up().Outputs, "moved")); p != (promised{0, 2, 2, capacity.VCPUQuota}) {
+			e.t.Errorf("%+v", p)
+		}
+		e.quota(world.QuotaGOnDemand, 64)
+	})
+	e.step("a subnet that somebody filled has no node", func() {
+		e.act(func(s *world.State) error {
+			for _, id := range e.subnets(s) {
+				if err := s.TakeAddresses(id, 8180); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if p := promise(e.pool(e.up().Outputs, "moved")); p != (promised{0, 0, 0, capacity.SubnetAddresses}) {
+			e.t.Errorf("%+v", p)
+		}
+		e.act(func(s *world.State) error {
+			for _, id := range e.subnets(s) {
+				if err := s.TakeAddresses(id, 0); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	e.step("bounds cut by hand hold the promise", func() {
+		e.act(func(s *world.State) error {
+			g, err := s.GroupOfPool("", "moved")
+			if err != nil {
+				return err
+			}
+			return s.SetGroupBounds(g, 0, 1)
+		})
+		if p := promise(e.pool(e.up().Outputs, "moved")); p != (promised{0, 1, 1, capacity.Live}) {
+			e.t.Errorf("%+v", p)
+		}
+	})
+}
+
+// subnets of the network, private ones.
+func (e *environment) subnets(s *world.State) (ids []string) {
+	for _, r := range s.OfType("aws:ec2/subnet:Subnet") {
+		if public, _ := r.Inputs["mapPublicIpOnLaunch"].(bool); !public {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
