@@ -135,10 +135,11 @@ func (n *need) unsure(w *world) bool {
 
 // rivals are the pools that lower what one need gives a pool.
 type rivals struct {
-	// most of them, in order of what they may take of the set of places that gives the pool its number.
-	most  []*member
-	takes []int
-	count int
+	// most of them, in order of what they may take of the set of places that gives the pool its number, and the nodes
+	// that they may have there. Count is of all.
+	most         []*member
+	takes, nodes []int
+	count        int
 }
 
 // rivalsNamed is how many of the pools that lower a ceiling are named: enough to see who, short enough for a table.
@@ -161,7 +162,8 @@ func (b *book) rivals(m *member, g grant) (r rivals) {
 		return r
 	}
 	for _, other := range b.w.members {
-		takes := other.supplies[by.id].of(b.held[other.index])
+		s := other.supplies[by.id]
+		takes, nodes := s.of(b.held[other.index]), min(b.held[other.index], s.most)
 		if other == m || takes == 0 {
 			continue
 		}
@@ -172,7 +174,9 @@ func (b *book) rivals(m *member, g grant) (r rivals) {
 		}
 		if at < rivalsNamed {
 			r.most, r.takes = slices.Insert(r.most, at, other), slices.Insert(r.takes, at, takes)
-			r.most, r.takes = r.most[:min(len(r.most), rivalsNamed)], r.takes[:min(len(r.takes), rivalsNamed)]
+			r.nodes = slices.Insert(r.nodes, at, nodes)
+			named := min(len(r.most), rivalsNamed)
+			r.most, r.takes, r.nodes = r.most[:named], r.takes[:named], r.nodes[:named]
 		}
 	}
 	return r
@@ -185,11 +189,11 @@ func (r rivals) detail(g grant) string {
 	}
 	names := make([]string, 0, rivalsNamed)
 	for i, other := range r.most {
-		names = append(names, fmt.Sprintf("%s (%d)", other.facts.Name, r.takes[i]))
+		names = append(names, fmt.Sprintf("%s %d", other.facts.Name, r.nodes[i]))
 	}
-	text := "of all this, others may take: " + strings.Join(names, ", ")
+	text := "others may have nodes there: " + strings.Join(names, ", ")
 	if more := r.count - len(names); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+		text += fmt.Sprintf(" and %d more pools", more)
 	}
 	return text
 }

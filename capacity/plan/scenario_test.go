@@ -80,8 +80,8 @@ func TestPoolsShareAQuotaByPriorityAndEachSaysWhoHasTheRest(t *testing.T) {
 		t.Errorf("batch reaches %d bound by %s %s, want 2 by the on-demand quota", b.Nodes.Maximum, b.BoundBy,
 			b.Ceilings[0].Code)
 	}
-	want := "on-demand: 24 vCPUs at 4 a node (quota of 26 vCPUs, 2 of them assumed to be used by others); of all " +
-		"this, others may take: serving (16)"
+	want := "on-demand: 24 vCPUs at 4 a node (quota of 26 vCPUs, 2 of them assumed to be used by others); others may " +
+		"have nodes there: serving 4"
 	if b.Ceilings[0].Detail != want || b.Ceilings[0].Rival != "serving" {
 		t.Errorf("detail\n got %s\nwant %s", b.Ceilings[0].Detail, want)
 	}

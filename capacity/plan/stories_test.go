@@ -272,3 +272,10 @@ func TestOfPoolsAlikeTheOneWithTheLeastToLoseIsKeptSafe(t *testing.T) {
 		t.Errorf("c-mixed names rival %q", rival)
 	}
 }
+
+// A pool that has no node and was promised none replaces none.
+func TestAPoolWithoutNodesKeepsNoSpareFromOthers(t *testing.T) {
+	small, quad := g6("small", 16, onDemand), g6("z-quad", 4, onDemand)
+	quad.Uses, quad.SurgeNodes = QuotaUses("g6.12xlarge", 48, onDemand), 1
+	wants(t, allocate(quotas(48, 0), small, quad), map[string][2]int{"small": {12, 12}, "z-quad": {0, 0}})
+}
