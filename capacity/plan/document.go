@@ -114,7 +114,10 @@ func (m *member) addSharedCeilings(w *world, granted []grant) {
 		if g.need.unsure(w) {
 			c.Kind, c.Of = capacity.Unknown, g.need.kind
 		}
-		c.Detail = w.needDetail(g.need)
+		if g.need.detail == "" {
+			g.need.detail = w.needDetail(g.need)
+		}
+		c.Detail = g.need.detail
 		if m.facts.Advertised && g.nodes() < own {
 			if r := w.careful.rivals(m, g); len(r.most) > 0 {
 				c.Rival = r.most[0].facts.Name

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/headroom-eks/headroom/capacity"
 	"github.com/headroom-eks/headroom/pool"
@@ -111,6 +112,8 @@ type need struct {
 	places []place
 	sets   []set
 	spent  []spent
+	// detail explains the need in a ceiling.
+	detail string
 }
 
 const (
@@ -121,23 +124,29 @@ const (
 // class is what pools have in common that need the same of the same limits.
 type class struct {
 	needs []need
-	// shareless: no place has a share.
-	shareless bool
+	// shareless: no place has a share. costless: what a node takes somewhere is not known.
+	shareless, costless bool
 	// supplies of the pools of the class that have no shares, and no nodes outside their places.
 	supplies []supply
 }
 
-// key is the same for pools that need the same of the same limits.
-func (c *class) key() string {
+func (c *class) notice(n need) {
+	for _, p := range n.places {
+		c.shareless = c.shareless && p.shareOf < 0
+		c.costless = c.costless || slices.ContainsFunc(p.draws, func(d draw) bool { return d.cost == 0 })
+	}
+}
+
+// usesKey is the same for pools that need the same of the same limits.
+func usesKey(uses []Use, byKey map[string]int) string {
 	var k []byte
-	for _, n := range c.needs {
-		k = append(append(k, n.name...), '{')
-		for _, p := range n.places {
-			k = fmt.Append(append(k, p.zone...), p.shareOf, p.types, p.zones == nil, p.zones)
-			for _, d := range p.draws {
-				k = fmt.Appendf(k, " %d*%d", d.limit, d.cost)
-			}
+	for _, u := range uses {
+		k = strconv.AppendInt(append(append(k, u.Zone...), '@'), int64(byKey[u.Limit]), 10)
+		k = strconv.AppendInt(append(k, '*'), int64(u.CostPerNode), 10)
+		for _, t := range u.CapacityTypes {
+			k = append(append(k, '/'), t...)
 		}
+		k = append(k, ';')
 	}
 	return string(k)
 }

@@ -121,18 +121,15 @@ func (w *world) findPlaces(byKey map[string]int) {
 	share := func(l int) bool { return w.limits[l].Kind == capacity.ConfiguredKind && drawn[l] == 1 }
 	for i, m := range w.members {
 		m.index = i
-		c := &class{needs: needsOf(m.facts.Uses, w.limits, byKey, share), shareless: true}
-		for _, n := range c.needs {
-			for _, p := range n.places {
-				c.shareless = c.shareless && p.shareOf < 0
-				m.doubt = m.doubt || slices.ContainsFunc(p.draws, func(d draw) bool { return d.cost == 0 })
+		key := usesKey(m.facts.Uses, byKey)
+		if classes[key] == nil {
+			classes[key] = &class{needs: needsOf(m.facts.Uses, w.limits, byKey, share), shareless: true}
+			for _, n := range classes[key].needs {
+				classes[key].notice(n)
 			}
 		}
-		key := c.key()
-		if classes[key] == nil {
-			classes[key] = c
-		}
 		m.class = classes[key]
+		m.doubt = m.doubt || m.costless
 	}
 }
 
