@@ -31,16 +31,16 @@ type Made struct {
 	Cluster    *cluster.Cluster
 	// Private subnets of the network, with their ids.
 	Private network.Subnets
-	// Pools that were made, one for each group or NodePool.
-	Pools []MadePool
+	// Parts that pools are made of, as far as they were made.
+	Parts []Part
 	// Manifests of pools that are left to GitOps, by file name.
 	Manifests []pulumi.StringMapOutput
 	// Of Karpenter, where it is used.
 	InterruptionQueueName, KarpenterNodeRoleName pulumi.StringOutput
 }
 
-// MadePool is one group or NodePool of a pool.
-type MadePool struct {
+// Part is one group or NodePool that a pool is made of.
+type Part struct {
 	Pool string
 	// Ready resolves when it exists.
 	Ready pulumi.Output

@@ -59,7 +59,7 @@ func (b *builder) makeGroup(g plan.Group) (*nodegroup.NodeGroup, error) {
 	args.Needs = b.network.Ready                                 // without routes no node joins
 	made, err := nodegroup.New(b.ctx, g.ResourceName, &args, b.ofAWS())
 	if err == nil {
-		b.Pools = append(b.Pools, MadePool{Pool: g.Args.Pool, Ready: made.Arn})
+		b.Parts = append(b.Parts, Part{Pool: g.Args.Pool, Ready: made.Arn})
 	}
 	return made, err
 }

@@ -20,7 +20,7 @@ func (b *builder) makeNodePool(p plan.Pool, args nodepool.Args) error {
 	}
 	made, err := nodepool.New(b.ctx, "pool-"+p.Name(), &args, b.inCluster())
 	if err == nil {
-		b.Pools = append(b.Pools, MadePool{Pool: p.Name(), Ready: made.Name})
+		b.Parts = append(b.Parts, Part{Pool: p.Name(), Ready: made.Name})
 	}
 	return err
 }

@@ -51,7 +51,7 @@ func Outputs(ctx *pulumi.Context, p plan.Plan, made *build.Made, now func() time
 func observe(ctx *pulumi.Context, p plan.Plan, made *build.Made, now func() time.Time) pulumi.StringOutput {
 	needs := []any{made.Cluster.Name}
 	if ctx.DryRun() {
-		for _, one := range made.Pools {
+		for _, one := range made.Parts {
 			needs = append(needs, one.Ready)
 		}
 	}
@@ -59,7 +59,7 @@ func observe(ctx *pulumi.Context, p plan.Plan, made *build.Made, now func() time
 		name, _ := v[0].(string)
 		o := plan.Observed{Cluster: name, NotMade: map[string]bool{}}
 		if !ctx.DryRun() {
-			for _, one := range made.Pools {
+			for _, one := range made.Parts {
 				if _, known := await(ctx, one.Ready); !known {
 					o.NotMade[one.Pool] = true
 				}
