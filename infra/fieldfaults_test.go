@@ -28,7 +28,11 @@ config:
     pools:
       - {name: gpu-fixed, scaler: fixed, instanceTypes: [g6.xlarge], nodeCount: 1}
       - {name: gpu-managed, scaler: cluster-autoscaler, instanceTypes: [g6.xlarge], minNodeCount: 0, maxNodeCount: 2}
-      - {name: gpu-karpenter, scaler: karpenter, instanceTypes: [g6.xlarge], capacityTypes: [on-demand], maxNodeCount: 2}
+      - name: gpu-karpenter
+        scaler: karpenter
+        instanceTypes: [g6.xlarge]
+        capacityTypes: [on-demand]
+        maxNodeCount: 2
 `
 
 func registers(t *testing.T, stack, stackFile string, change ...func(*world.State) error) *graph {

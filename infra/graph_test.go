@@ -27,8 +27,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden graphs")
 
-// graph is everything that the program registered under Pulumi's mocks. The simulated account answers its questions. Mocks run no
-// transforms and expand no component of other packages; what needs those is proved on the engine (tests/lifecycle).
+// graph is everything that the program registered under Pulumi's mocks. The simulated account answers its questions.
+// Mocks run no transforms and expand no component of other packages; what needs those is proved on the engine
+// (tests/lifecycle).
 type graph struct {
 	mu        sync.Mutex
 	resources []registered
@@ -71,14 +72,17 @@ func (g *graph) NewResource(args pulumi.MockResourceArgs) (string, resource.Prop
 		outputs["version"] = resource.NewProperty("1.36")
 		return "inner", outputs, nil // stands for what eks.Cluster makes; not of the program
 	case "eks:index:Cluster":
-		outputs["eksCluster"] = resource.MakeCustomResourceReference(resource.URN("urn:pulumi:"+g.stackName+"::headroom::"+innerCluster+"::inner"), "inner", "")
+		outputs["eksCluster"] = resource.MakeCustomResourceReference(resource.URN("urn:pulumi:"+g.stackName+
+			"::headroom::"+innerCluster+"::inner"), "inner", "")
 		outputs["oidcIssuer"] = resource.NewProperty("oidc.eks.us-west-2.amazonaws.com/id/EXAMPLE")
 		outputs["clusterSecurityGroupId"] = resource.NewProperty("sg-cluster")
 		outputs["autoModeNodeRoleName"] = resource.NewProperty("auto-node-role")
 	case "aws:eks/nodeGroup:NodeGroup":
-		outputs["resources"] = resource.NewPropertyValue([]any{map[string]any{"autoscalingGroups": []any{map[string]any{"name": "asg-" + args.Name}}}})
+		outputs["resources"] = resource.NewPropertyValue(
+			[]any{map[string]any{"autoscalingGroups": []any{map[string]any{"name": "asg-" + args.Name}}}})
 	case "aws:iam/openIdConnectProvider:OpenIdConnectProvider":
-		outputs["arn"] = resource.NewProperty("arn:" + g.partition + ":iam::000000000000:oidc-provider/oidc.eks.us-west-2.amazonaws.com/id/EXAMPLE")
+		outputs["arn"] = resource.NewProperty("arn:" + g.partition +
+			":iam::000000000000:oidc-provider/oidc.eks.us-west-2.amazonaws.com/id/EXAMPLE")
 	case "aws:ec2/launchTemplate:LaunchTemplate":
 		outputs["latestVersion"] = resource.NewProperty(1.0)
 	case "random:index/randomString:RandomString":
@@ -91,11 +95,18 @@ func (g *graph) NewResource(args pulumi.MockResourceArgs) (string, resource.Prop
 func (g *graph) record(args pulumi.MockResourceArgs) {
 	rpc := args.RegisterRPC
 	r := registered{
-		Type: args.TypeToken, Name: args.Name, Parent: lastPart(rpc.GetParent()), Inputs: args.Inputs.Mappable(),
-		IgnoreChanges: rpc.GetIgnoreChanges(), Protect: rpc.GetProtect(), DeleteBeforeReplace: rpc.GetDeleteBeforeReplace(),
-		RetainOnDelete: rpc.GetRetainOnDelete(), DeleteTimeout: rpc.GetCustomTimeouts().GetDelete(),
+		Type:                args.TypeToken,
+		Name:                args.Name,
+		Parent:              lastPart(rpc.GetParent()),
+		Inputs:              args.Inputs.Mappable(),
+		IgnoreChanges:       rpc.GetIgnoreChanges(),
+		Protect:             rpc.GetProtect(),
+		DeleteBeforeReplace: rpc.GetDeleteBeforeReplace(),
+		RetainOnDelete:      rpc.GetRetainOnDelete(),
+		DeleteTimeout:       rpc.GetCustomTimeouts().GetDelete(),
 	}
-	for _, urn := range slices.Concat(rpc.GetDependencies(), []string{rpc.GetParent(), rpc.GetProvider()}, slices.Collect(maps.Values(rpc.GetProviders()))) {
+	for _, urn := range slices.Concat(rpc.GetDependencies(), []string{rpc.GetParent(), rpc.GetProvider()},
+		slices.Collect(maps.Values(rpc.GetProviders()))) {
 		if urn != "" {
 			r.needs = append(r.needs, typeAndName(urn))
 		}
@@ -162,7 +173,11 @@ func run(t *testing.T, stack, stackFile string, change ...func(*world.State) err
 			return err
 		}
 		return g.keepOutputs(ctx)
-	}, pulumi.WithMocks("headroom", stack, g), func(info *pulumi.RunInfo) { info.Config = stackConfig(t, stackFile); info.DryRun = true })
+	}, pulumi.WithMocks("headroom", stack, g), func(info *pulumi.RunInfo) {
+		info.Config = stackConfig(t,
+			stackFile)
+		info.DryRun = true
+	})
 	return g, err
 }
 
@@ -222,7 +237,10 @@ func shipped(t *testing.T, environment string) string {
 // golden is the graph and the outputs in a stable order.
 func (g *graph) golden(t *testing.T) []byte {
 	t.Helper()
-	slices.SortFunc(g.resources, func(a, b registered) int { return strings.Compare(a.Type+" "+a.Name, b.Type+" "+b.Name) })
+	slices.SortFunc(g.resources, func(a, b registered) int {
+		return strings.Compare(a.Type+" "+a.Name, b.Type+" "+
+			b.Name)
+	})
 	var out bytes.Buffer
 	for _, r := range g.resources {
 		out.WriteString(r.item(t))
@@ -235,8 +253,8 @@ func (g *graph) golden(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// item is the resource as an item of a YAML list, without its empty fields. They are written one by one, since the library
-// sorts the keys of a map.
+// item is the resource as an item of a YAML list, without its empty fields. They are written one by one, since the
+// library sorts the keys of a map.
 func (r registered) item(t *testing.T) string {
 	t.Helper()
 	var text strings.Builder

@@ -174,8 +174,9 @@ type Quota struct {
 	Families []string
 }
 
-// Quotas of GPU instances. One is for all on-demand P instances; for spot there are "All P4, P3 and P2" and "All P5", and
-// none is listed for later generations. https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
+// Quotas of GPU instances. One is for all on-demand P instances; for spot there are "All P4, P3 and P2" and "All P5",
+// and none is listed for later generations.
+// https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
 var Quotas = []Quota{
 	{"L-DB2E81BA", pool.OnDemand, []string{"g", "gr", "vt"}},
 	{"L-3819A6DF", pool.Spot, []string{"g", "gr", "vt"}},

@@ -11,7 +11,11 @@ import (
 )
 
 func TestConfiguredCeiling(t *testing.T) {
-	l4, quad := capacity.PerNode{VCPUs: 4, MemoryMiB: 16384, GPUs: 1}, capacity.PerNode{VCPUs: 48, MemoryMiB: 196608, GPUs: 4}
+	l4, quad := capacity.PerNode{
+		VCPUs:     4,
+		MemoryMiB: 16384,
+		GPUs:      1,
+	}, capacity.PerNode{VCPUs: 48, MemoryMiB: 196608, GPUs: 4}
 	for _, c := range []struct {
 		name   string
 		scaler pool.Scaler
@@ -29,15 +33,18 @@ func TestConfiguredCeiling(t *testing.T) {
 			NodeCount:    ptr(1),
 			MaxNodeCount: ptr(4),
 		}, l4, 4},
-		{"without a maximum it is nodeCount", pool.ClusterAutoscaler, false, capacity.Configured{NodeCount: ptr(2)}, l4, 2},
+		{"without a maximum it is nodeCount", pool.ClusterAutoscaler, false, capacity.Configured{NodeCount: ptr(2)}, l4,
+			2},
 		{"a static Karpenter pool's is nodeCount", pool.Karpenter, true,
 			capacity.Configured{NodeCount: ptr(3), MaxNodeCount: ptr(9)}, l4, 3},
 		{"the smallest limit holds", pool.Karpenter, false, capacity.Configured{
 			MaxNodeCount: ptr(9),
 			Limits:       &capacity.Limits{VCPUs: 16, MemoryMiB: 49152 + 16383, GPUs: 4},
 		}, l4, 3},
-		{"ten GPUs on 4-GPU nodes are two", pool.AutoMode, false, capacity.Configured{Limits: &capacity.Limits{GPUs: 10}}, quad, 2},
-		{"a limit below one node is none", pool.Karpenter, false, capacity.Configured{Limits: &capacity.Limits{VCPUs: 40}}, quad, 0},
+		{"ten GPUs on 4-GPU nodes are two", pool.AutoMode, false,
+			capacity.Configured{Limits: &capacity.Limits{GPUs: 10}}, quad, 2},
+		{"a limit below one node is none", pool.Karpenter, false,
+			capacity.Configured{Limits: &capacity.Limits{VCPUs: 40}}, quad, 0},
 		{"a limit on GPUs holds no node without any", pool.Karpenter, false, capacity.Configured{
 			MaxNodeCount: ptr(5),
 			Limits:       &capacity.Limits{GPUs: 1},

@@ -163,20 +163,43 @@ func TestFits(t *testing.T) {
 			GPUsPerNode: 1,
 			GPUModel:    "L4",
 		}, capacity.AfterScaling, "small", ""},
-		{"only the larger pool reaches it", capacity.Gang{Nodes: 5, GPUModel: "L4"}, capacity.AfterScaling, "large", ""},
-		{"more GPUs a node", capacity.Gang{Nodes: 7, GPUsPerNode: 2, GPUModel: "L4"}, capacity.AfterScaling, "large", ""},
-		{"more nodes than quotas give", capacity.Gang{Nodes: 8, GPUsPerNode: 2, GPUModel: "L4"}, capacity.No, "large", capacity.VCPUQuota},
+		{"only the larger pool reaches it", capacity.Gang{Nodes: 5, GPUModel: "L4"}, capacity.AfterScaling, "large",
+			""},
+		{"more GPUs a node", capacity.Gang{
+			Nodes:       7,
+			GPUsPerNode: 2,
+			GPUModel:    "L4",
+		}, capacity.AfterScaling, "large", ""},
+		{"more nodes than quotas give", capacity.Gang{
+			Nodes:       8,
+			GPUsPerNode: 2,
+			GPUModel:    "L4",
+		}, capacity.No, "large", capacity.VCPUQuota},
 		{"more nodes than configured", capacity.Gang{
 			Nodes:      5,
 			DeviceMode: pool.Plugin,
 			GPUModel:   "L4",
 		}, capacity.No, "small", capacity.ConfiguredKind},
-		{"a node that runs may be spot", capacity.Gang{Nodes: 1, GPUsPerNode: 2, Firm: true}, capacity.AfterScaling, "large", ""},
-		{"firm ones of a spot pool", capacity.Gang{Nodes: 2, GPUsPerNode: 2, Firm: true}, capacity.AfterScaling, "large", ""},
-		{"more firm ones than the on-demand quota", capacity.Gang{Nodes: 3, GPUsPerNode: 2, Firm: true}, capacity.No, "large", capacity.VCPUQuota},
-		{"two in different zones are no gang of a tied pool", capacity.Gang{Nodes: 2, GPUModel: "L40S"}, capacity.AfterScaling, "tied",
+		{"a node that runs may be spot", capacity.Gang{
+			Nodes:       1,
+			GPUsPerNode: 2,
+			Firm:        true,
+		}, capacity.AfterScaling, "large", ""},
+		{"firm ones of a spot pool", capacity.Gang{
+			Nodes:       2,
+			GPUsPerNode: 2,
+			Firm:        true,
+		}, capacity.AfterScaling, "large", ""},
+		{"more firm ones than the on-demand quota", capacity.Gang{
+			Nodes:       3,
+			GPUsPerNode: 2,
+			Firm:        true,
+		}, capacity.No, "large", capacity.VCPUQuota},
+		{"two in different zones are no gang of a tied pool", capacity.Gang{Nodes: 2, GPUModel: "L40S"},
+			capacity.AfterScaling, "tied",
 			""},
-		{"one zone gives less than the maximum", capacity.Gang{Nodes: 6, Pool: "tied"}, capacity.No, "tied", capacity.ConfiguredKind},
+		{"one zone gives less than the maximum", capacity.Gang{Nodes: 6, Pool: "tied"}, capacity.No, "tied",
+			capacity.ConfiguredKind},
 		{"a model nobody has", capacity.Gang{Nodes: 1, GPUModel: "H100"}, capacity.No, "", ""},
 		{"more GPUs than a node has", capacity.Gang{Nodes: 1, GPUsPerNode: 8}, capacity.No, "", ""},
 		{"a pool that promises nothing", capacity.Gang{Nodes: 1, Pool: "general"}, capacity.No, "", ""},
@@ -215,10 +238,12 @@ func TestGPUPoolsAreTheAdvertisedDRAPools(t *testing.T) {
 	hidden := other
 	hidden.Name, hidden.Advertised = "hidden", false
 	got, err := json.Marshal(capacity.GPUPools(allocate(nil, plugin, other, l4pool, hidden)))
-	want := `[{"name":"l4","nodes":4,"devices":[{"name":"gpu","claim":"DRA","driver":"gpu.nvidia.com","deviceClassName":"gpu.nvidia.com","count":1,` +
-		`"attributes":{"architecture":{"string":"Ada Lovelace"},"cudaComputeCapability":{"version":"8.9.0"},"productName":{"string":"NVIDIA L4"}},` +
-		`"capacity":{"memory":{"value":"23034Mi"}}}]},` +
-		`{"name":"other","nodes":2,"devices":[{"name":"gpu","claim":"DRA","driver":"gpu.nvidia.com","deviceClassName":"gpu.nvidia.com","count":1,"attributes":{},"capacity":{}}]}]`
+	const device = `"devices":[{"name":"gpu","claim":"DRA","driver":"gpu.nvidia.com",` +
+		`"deviceClassName":"gpu.nvidia.com","count":1,`
+	want := `[{"name":"l4","nodes":4,` + device +
+		`"attributes":{"architecture":{"string":"Ada Lovelace"},"cudaComputeCapability":{"version":"8.9.0"},` +
+		`"productName":{"string":"NVIDIA L4"}},"capacity":{"memory":{"value":"23034Mi"}}}]},` +
+		`{"name":"other","nodes":2,` + device + `"attributes":{},"capacity":{}}]}]`
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n got %s\nwant %s", err, got, strings.TrimSpace(want))
 	}

@@ -31,7 +31,6 @@ type family struct {
 	oneWay       bool
 	addresses    int // of each zone
 	atLeast      float64
-	alike        bool
 }
 
 const plenty = 1 << 24

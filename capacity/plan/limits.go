@@ -32,7 +32,8 @@ type limit struct {
 	seen []Use
 }
 
-// empty says why nobody can count on the limit. Of several reasons one is kept that does not hang on the order of pools.
+// empty says why nobody can count on the limit. Of several reasons one is kept that does not hang on the order of
+// pools.
 func (l *limit) empty(why string) {
 	if l.emptied == "" || why < l.emptied {
 		l.emptied = why

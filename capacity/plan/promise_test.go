@@ -87,7 +87,8 @@ func (w *tiny) brokenParts(divided *world, promise []int) string {
 			below := ask{pool: q, most: promise[q] - 1, among: firmly,
 				within: func(l layout) bool { return l.byWay[0] < firm }}
 			if l, s, broken := w.breaks(below, w.others(q, hold), never); broken {
-				return fmt.Sprintf("p%d is promised %d firm nodes and cannot make one more than %+v; taken %s", q, firm, l,
+				return fmt.Sprintf("p%d is promised %d firm nodes and cannot make one more than %+v; taken %s", q, firm,
+					l,
 					w.show(s))
 			}
 		}

@@ -119,7 +119,8 @@ func TestClusterRoleIsGivenThePermissionToTag(t *testing.T) {
 func TestNodeRoleIsTrustedByEC2Alone(t *testing.T) {
 	r := run(t, automode.Settings{Enabled: true}, gpuSpec())
 	trust := r.Get(t, "aws:iam/role:Role", "auto-nodes").Inputs["assumeRolePolicy"]
-	want := `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`
+	want := `{"Version":"2012-10-17","Statement":[{"Effect":"Allow",` +
+		`"Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`
 	if trust != want {
 		t.Errorf("trust %v", trust)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // Prefixes of the tags from which cluster-autoscaler pictures a node of an empty group.
-// https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md#auto-discovery-setup
+// https://github.com/kubernetes/autoscaler/tree/master/cluster-autoscaler/cloudprovider/aws#auto-discovery-setup
 const (
 	templatePrefix = "k8s.io/cluster-autoscaler/node-template/"
 	labelPrefix    = templatePrefix + "label/"

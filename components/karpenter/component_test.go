@@ -161,7 +161,8 @@ func TestServiceAccountOfTheChartIsTheOneTheRoleTrusts(t *testing.T) {
 	if trust := role.Inputs["assumeRolePolicy"].(string); !strings.Contains(trust, `"`+issuer+`:sub":"`+want+`"`) {
 		t.Errorf("field faults BR-35, BR-54: trust %s, want %s", trust, want)
 	}
-	if got := account["annotations"].(map[string]any)["eks.amazonaws.com/role-arn"]; got != "arn:aws:mock:us-west-2:123456789012:karpenter-role" {
+	const roleArn = "arn:aws:mock:us-west-2:123456789012:karpenter-role"
+	if got := account["annotations"].(map[string]any)["eks.amazonaws.com/role-arn"]; got != roleArn {
 		t.Errorf("role annotation %v", got)
 	}
 }
@@ -198,10 +199,12 @@ func TestNothingNamesAnotherPartition(t *testing.T) {
 
 func TestControllerArgsThatCannotWorkMakeNothing(t *testing.T) {
 	for name, change := range map[string]func(*karpenter.Args) *karpenter.Args{
-		"nil":                func(*karpenter.Args) *karpenter.Args { return nil },
-		"unknown version":    func(a *karpenter.Args) *karpenter.Args { a.Version = "2.0.0"; return a },
-		"no system node":     func(a *karpenter.Args) *karpenter.Args { a.Settings.SystemNodes = 0; return a }, // field fault BR-56
-		"no region":          func(a *karpenter.Args) *karpenter.Args { a.Cluster.Region = ""; return a },      // field fault BR-78
+		"nil":             func(*karpenter.Args) *karpenter.Args { return nil },
+		"unknown version": func(a *karpenter.Args) *karpenter.Args { a.Version = "2.0.0"; return a },
+		// Field fault BR-56.
+		"no system node": func(a *karpenter.Args) *karpenter.Args { a.Settings.SystemNodes = 0; return a },
+		// Field fault BR-78.
+		"no region":          func(a *karpenter.Args) *karpenter.Args { a.Cluster.Region = ""; return a },
 		"no endpoint":        func(a *karpenter.Args) *karpenter.Args { a.Cluster.Endpoint = nil; return a },
 		"queue without name": func(a *karpenter.Args) *karpenter.Args { a.Queue.Name = nil; return a },
 		"DRA before 1.15": func(a *karpenter.Args) *karpenter.Args { // field fault BR-12
@@ -252,7 +255,8 @@ func TestNodesJoinByOneLinuxEntryThatFollowsTheRole(t *testing.T) {
 			t.Errorf("field fault BR-44: %s is %v", key, got)
 		}
 	}
-	if got := entry.RPC.GetReplacementTrigger().GetStringValue(); got != "AROA1" || !entry.RPC.GetDeleteBeforeReplace() {
+	trigger := entry.RPC.GetReplacementTrigger().GetStringValue()
+	if got := trigger; got != "AROA1" || !entry.RPC.GetDeleteBeforeReplace() {
 		t.Errorf("field fault BR-46: the entry is replaced when %q changes, want the role's unique id", got)
 	}
 	if len(role.Ready) != 4 { // three attachments and the entry

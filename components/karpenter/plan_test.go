@@ -160,10 +160,11 @@ func TestPassRoleAdmitsBothSpellingsOfEC2InChina(t *testing.T) {
 
 func TestVersionsThatCannotWorkAreRefused(t *testing.T) {
 	cases := map[string]struct{ version, kubernetes, want string }{
-		"known good":              {"1.15.0", "1.36", ""},
-		"oldest for 1.36":         {"1.13.0", "1.36", ""},
-		"the newest Kubernetes":   {"1.15.0", "1.37", ""},
-		"too old for Kubernetes":  {"1.14.1", "1.37", `does not support Kubernetes 1.37 (found "1.14.1"); use 1.15 or later`},
+		"known good":            {"1.15.0", "1.36", ""},
+		"oldest for 1.36":       {"1.13.0", "1.36", ""},
+		"the newest Kubernetes": {"1.15.0", "1.37", ""},
+		"too old for Kubernetes": {"1.14.1", "1.37",
+			`does not support Kubernetes 1.37 (found "1.14.1"); use 1.15 or later`},
 		"no entry, BR-42":         {"1.16.0", "1.36", `needs permissions that are not known here (found "1.16.0")`},
 		"older than the table":    {"1.12.3", "1.35", "not known here"},
 		"unknown Kubernetes":      {"1.15.0", "1.38", `no Karpenter is known to support Kubernetes "1.38"`},

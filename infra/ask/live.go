@@ -78,7 +78,8 @@ func (a *asker) liveGroups(live *Live) {
 // DescribeGroup asks EKS about one managed group. One that is not there is no error: it does not exist.
 func DescribeGroup(ctx *pulumi.Context, cluster, name string, provider pulumi.InvokeOption) (
 	clusterautoscaler.Live, error) {
-	group, err := eks.LookupNodeGroup(ctx, &eks.LookupNodeGroupArgs{ClusterName: cluster, NodeGroupName: name}, provider)
+	group, err := eks.LookupNodeGroup(ctx, &eks.LookupNodeGroupArgs{ClusterName: cluster, NodeGroupName: name},
+		provider)
 	switch {
 	case err != nil && absent(err):
 		return clusterautoscaler.Live{}, nil

@@ -70,7 +70,8 @@ func Environment(ctx *pulumi.Context, p plan.Plan, provider *aws.Provider, dial 
 		Tags:      p.Environment.Tags,
 	}}
 	for _, step := range []func() error{
-		b.makeNetwork, b.makeCluster, b.connect, b.makeSystemGroup, b.makeAddons, b.makeSpotRole, b.makePools, b.makeGPU,
+		b.makeNetwork, b.makeCluster, b.connect, b.makeSystemGroup, b.makeAddons, b.makeSpotRole, b.makePools,
+		b.makeGPU,
 	} {
 		if err := step(); err != nil {
 			return nil, err

@@ -78,7 +78,8 @@ func (b *builder) connect() (err error) {
 	}).(pulumi.StringOutput)
 	b.Kubernetes, err = kubernetes.NewProvider(b.ctx, "kubernetes", &kubernetes.ProviderArgs{
 		Kubeconfig: kubeconfig,
-		// Otherwise a changed ConfigMap is deleted and made anew, and who reads capacity from one finds none in between.
+		// Otherwise a changed ConfigMap is deleted and made anew, and who reads capacity from one finds none in
+		// between.
 		EnableConfigMapMutable: pulumi.BoolPtr(true),
 	}, pulumi.DependsOn(b.Cluster.Ready))
 	if err != nil {
@@ -106,7 +107,8 @@ func (b *builder) reach(endpoint string) error {
 			where = fmt.Sprintf("cluster.publicAccessCidrs lets in %v, and this machine may not be among them", open)
 		}
 		return fmt.Errorf("the Kubernetes API at %s cannot be reached from here (%w); %s. Through a proxy, set "+
-			"cluster.skipReachabilityCheck: true. What was made so far is kept; run pulumi up again", address, err, where)
+			"cluster.skipReachabilityCheck: true. What was made so far is kept; run pulumi up again", address, err,
+			where)
 	}
 	return connection.Close()
 }

@@ -20,8 +20,8 @@ func (fixed) pool(b *builder, p plan.Pool) error {
 	return nil
 }
 
-// makeSystemGroup makes the fixed group that carries controllers and DNS, and the role of every managed group. Auto Mode
-// has neither.
+// makeSystemGroup makes the fixed group that carries controllers and DNS, and the role of every managed group. Auto
+// Mode has neither.
 func (b *builder) makeSystemGroup() (err error) {
 	if b.plan.Cluster.AutoMode {
 		b.systemNodes = b.Cluster.Ready

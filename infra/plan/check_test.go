@@ -59,7 +59,8 @@ var beforeAsking = []struct {
 		`pools[0] "general-purpose".name`, `is one that EKS keeps for itself`},
 	{"kubelet settings with Auto Mode", environmentOf(gpuPool(pool.AutoMode, maxPods(20))),
 		`pools[0] "gpu-l4".kubelet`, `pods are capped at 110 a node; remove it, or use another scaler`},
-	{"local disks with Auto Mode", environmentOf(gpuPool(pool.AutoMode, func(p *config.Pool) { p.LocalDisks = "raid0" })),
+	{"local disks with Auto Mode", environmentOf(gpuPool(pool.AutoMode,
+		func(p *config.Pool) { p.LocalDisks = "raid0" })),
 		`pools[0] "gpu-l4".localDisks`, `remove it and set diskGiB`},
 	{"startup taints with Auto Mode", environmentOf(gpuPool(pool.AutoMode, func(p *config.Pool) {
 		p.StartupTaints = []pool.Taint{{Key: "a", Effect: pool.NoSchedule}}

@@ -49,8 +49,9 @@ func (d *decision) autoModeSwitch() {
 		d.problems().Add(path, fmt.Sprintf("is empty, and the live cluster's settings hold the node role %s of a "+
 			"built-in pool; taking it out would replace the cluster", role), nil, "keep one")
 	case role != "" && !d.live.AutoMode:
-		d.problems().Add(path, fmt.Sprintf("the live cluster's settings still hold the node role %s of an earlier Auto "+
-			"Mode; a new one would replace the cluster", role), nil, "use another scaler, or a new cluster")
+		d.problems().Add(path,
+			fmt.Sprintf("the live cluster's settings still hold the node role %s of an earlier Auto "+
+				"Mode; a new one would replace the cluster", role), nil, "use another scaler, or a new cluster")
 	case role == "" && len(builtIn) > 0 && d.live.AutoMode:
 		d.problems().Add(path, fmt.Sprintf("is %s, and the live cluster runs Auto Mode without any; no order is known "+
 			"in which the nodes' access entry goes from this program to EKS", strings.Join(builtIn, ", ")), nil,

@@ -52,8 +52,10 @@ func TestWhatLivesBoundsThePromise(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := promised(t, planned, func(o *Observed) { o.Groups = c.live })
-			if p.Nodes.Maximum != c.maximum || p.BoundBy != c.boundBy || !strings.Contains(p.Ceilings[0].Detail, c.says) {
-				t.Errorf("maximum %d bound by %v, want %d by %s that says %q", p.Nodes.Maximum, p.Ceilings[0], c.maximum,
+			if p.Nodes.Maximum != c.maximum || p.BoundBy != c.boundBy ||
+				!strings.Contains(p.Ceilings[0].Detail, c.says) {
+				t.Errorf("maximum %d bound by %v, want %d by %s that says %q", p.Nodes.Maximum, p.Ceilings[0],
+					c.maximum,
 					c.boundBy, c.says)
 			}
 		})

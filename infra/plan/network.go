@@ -114,8 +114,8 @@ func (d *decision) existingNetwork() {
 // addressReserve of each zone is for load balancers, endpoints and the nodes that an update starts beside the old ones.
 const addressReserve = 64
 
-// addresses of each zone as limits: as AWS reported them last. A subnet of a new network that nobody could ask about yet
-// counts with its size, since all of it will be free.
+// addresses of each zone as limits: as AWS reported them last. A subnet of a new network that nobody could ask about
+// yet counts with its size, since all of it will be free.
 func (n Network) addresses(o Observed) (limits []capacityplan.SharedLimit) {
 	free, taken, unknown := map[string]int{}, map[string]int{}, map[string]string{}
 	for _, realized := range o.Realized {
@@ -170,7 +170,9 @@ func (d *decision) fragmentable() (warning string) {
 	if len(small) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("network.prefixDelegation takes blocks of 16 addresses in a row, which run out in small subnets "+
-		"while single addresses are free (%s); use subnets of /%d or larger, or reserve a range of each for prefixes "+
-		"(aws ec2 create-subnet-cidr-reservation --reservation-type prefix)", strings.Join(small, ", "), widePrefix)
+	return fmt.Sprintf(
+		"network.prefixDelegation takes blocks of 16 addresses in a row, which run out in small subnets "+
+			"while single addresses are free (%s); use subnets of /%d or larger, or reserve a range of each for "+
+			"prefixes "+
+			"(aws ec2 create-subnet-cidr-reservation --reservation-type prefix)", strings.Join(small, ", "), widePrefix)
 }

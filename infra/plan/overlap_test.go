@@ -42,8 +42,8 @@ func (p pod) fits(c plan.Claimant) bool {
 	return true
 }
 
-// answering are those that would bring a node for the pod: the scalers, and for each device mode of one scaler its pools.
-// A pool without GPUs takes part in its scaler's answer, whatever the mode.
+// answering are those that would bring a node for the pod: the scalers, and for each device mode of one scaler its
+// pools. A pool without GPUs takes part in its scaler's answer, whatever the mode.
 func (p pod) answering(pools []plan.Claimant) (movers []string) {
 	scalers, modes := map[pool.Scaler]bool{}, map[pool.DeviceMode]bool{}
 	for _, c := range pools {
@@ -305,8 +305,9 @@ func TestPoolsOfTwoDeviceModesAreKeptApart(t *testing.T) {
 		}
 	}
 	found := plan.ValidateOverlap("pools", pools(), false).Items()
-	if len(found) != 2 || !strings.Contains(found[0], `a pod for "gpu-l4" could get a node of "gpu-l4-claims" too, from `+
-		`karpenter (device mode plugin) as well as from karpenter (device mode dra)`) {
+	if len(found) != 2 || !strings.Contains(found[0],
+		`a pod for "gpu-l4" could get a node of "gpu-l4-claims" too, from `+
+			`karpenter (device mode plugin) as well as from karpenter (device mode dra)`) {
 		t.Errorf("found %q", found)
 	}
 	if err := plan.ValidateOverlap("pools", pools(), true).Err(); err != nil {

@@ -21,8 +21,8 @@ type Quota struct {
 	Reserved int
 }
 
-// limit is the quota as a limit that pools share: less what is kept for others, what capacity reservations hold of it, and
-// what others are seen to use.
+// limit is the quota as a limit that pools share: less what is kept for others, what capacity reservations hold of it,
+// and what others are seen to use.
 func (q Quota) limit(held int, others map[string]ask.Answer[int]) capacityplan.SharedLimit {
 	vcpus, known := q.VCPUs.Get()
 	if !known {
@@ -72,8 +72,8 @@ type Reservation struct {
 	VCPUs int
 }
 
-// reservations collects the capacity reservations that pools name, each once. Check has refused pools that say different
-// things of one.
+// reservations collects the capacity reservations that pools name, each once. Check has refused pools that say
+// different things of one.
 func (d *decision) reservations() {
 	for _, c := range d.env.Pools {
 		if c.Reservation == nil || slices.ContainsFunc(d.plan.Reservations,
@@ -112,8 +112,10 @@ func (d *decision) startingNodes() {
 	}
 	for _, code := range slices.Sorted(maps.Keys(needed)) {
 		if vcpus, known := d.answers.Quotas[code].Get(); known && needed[code] > vcpus {
-			d.problems().Add("pools", fmt.Sprintf("%s start with nodes of %d vCPUs together, and the quota %s allows %d",
-				strings.Join(by[code], ", "), needed[code], code, vcpus), nil, "ask AWS for more or lower their counts")
+			d.problems().Add("pools",
+				fmt.Sprintf("%s start with nodes of %d vCPUs together, and the quota %s allows %d",
+					strings.Join(by[code], ", "), needed[code], code, vcpus), nil, "ask AWS for more or lower their "+
+					"counts")
 		}
 	}
 }

@@ -46,8 +46,9 @@ func (d *decision) lockedOut() (warning string) {
 	if admins == 0 {
 		return ""
 	}
-	return fmt.Sprintf("cluster.access names cluster-admins, and %s is none of them by its name: if it is not, objects "+
-		"in the cluster are refused as unauthorized", arn)
+	return fmt.Sprintf(
+		"cluster.access names cluster-admins, and %s is none of them by its name: if it is not, objects "+
+			"in the cluster are refused as unauthorized", arn)
 }
 
 // replaced says which managed groups with nodes the update will replace. EKS can change neither the instance types nor
@@ -78,7 +79,9 @@ func (d *decision) replaced() (warning string) {
 	if len(going) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("this update replaces node groups that have nodes, which are drained when the new ones are there: "+
-		"%s. What a group is made of has changed: its instance types, its capacity type, or the zones that offer them. "+
+	return fmt.Sprintf("this update replaces node groups that have nodes, which are drained when the new ones are "+
+		"there: "+
+		"%s. What a group is made of has changed: its instance types, its capacity type, or the zones that offer "+
+		"them. "+
 		"Name the pool's zones to keep it where it is", strings.Join(going, ", "))
 }

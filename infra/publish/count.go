@@ -98,7 +98,8 @@ func (c counter) nodes(p plan.Pool) (map[capacityplan.Place]int, error) {
 // belongs to an earlier scaler of the pool, is deleted after the count, and its nodes with it: they are not counted.
 func (c counter) ofPool(p plan.Pool, filters ...ec2.GetInstancesFilter) (int, error) {
 	if groups := p.GroupNames(); len(groups) > 0 {
-		return c.instances(p.Name(), append(filters, ec2.GetInstancesFilter{Name: "tag:" + nodeGroupTag, Values: groups}))
+		return c.instances(p.Name(), append(filters,
+			ec2.GetInstancesFilter{Name: "tag:" + nodeGroupTag, Values: groups}))
 	}
 	all, err := c.instances(p.Name(), filters)
 	if err != nil || all == 0 {

@@ -10,8 +10,9 @@ import (
 )
 
 // A rule whose pattern matches nothing raises nothing and says nothing. So each pattern of renovate.json has to match a
-// file, and each expression a pin in one of its files. A pin that is written down twice, as a constant and as the default
-// that the schema documents, is raised in both or would ship the older one: so all pins of a rule are equal. Renovate matches with RE2, as Go does:
+// file, and each expression a pin in one of its files. A pin that is written down twice, as a constant and as the
+// default that the schema documents, is raised in both or would ship the older one: so all pins of a rule are equal.
+// Renovate matches with RE2, as Go does:
 // https://docs.renovatebot.com/string-pattern-matching/
 func TestEveryPinThatRenovateRaisesIsThere(t *testing.T) {
 	const path = root + "/renovate.json"

@@ -7,11 +7,14 @@ import (
 	"github.com/headroom-eks/headroom/tests/karpenter/iameval"
 )
 
-const allow = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["ec2:Run*","ec2:CreateTags"],"Resource":"arn:aws:ec2:us-west-2:*:instance/*",` +
+const allow = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["ec2:Run*","ec2:CreateTags"],` +
+	`"Resource":"arn:aws:ec2:us-west-2:*:instance/*",` +
 	`"Condition":{"StringEquals":{"aws:RequestTag/owner":["a","b"]},"StringLike":{"aws:RequestTag/pool":"*"},` +
-	`"StringEqualsIfExists":{"aws:RequestTag/name":"c"},"ForAllValues:StringEquals":{"aws:TagKeys":["owner","pool","name"]}}}]}`
+	`"StringEqualsIfExists":{"aws:RequestTag/name":"c"},` +
+	`"ForAllValues:StringEquals":{"aws:TagKeys":["owner","pool","name"]}}}]}`
 
-const deny = `{"Version":"2012-10-17","Statement":[{"Effect":"Deny","Action":"ec2:*","Resource":"*","Condition":{"Bool":{"aws:SecureTransport":"false"}}}]}`
+const deny = `{"Version":"2012-10-17","Statement":[{"Effect":"Deny","Action":"ec2:*","Resource":"*",` +
+	`"Condition":{"Bool":{"aws:SecureTransport":"false"}}}]}`
 
 func TestDecisions(t *testing.T) {
 	const instance = "arn:aws:ec2:us-west-2:123456789012:instance/i-1"
