@@ -26,6 +26,12 @@ func (s Scaler) ManagedGroup() bool { return s == Fixed || s == ClusterAutoscale
 // Dynamic reports whether the pools of this scaler are NodePools, without a minimum and without a desired size.
 func (s Scaler) Dynamic() bool { return s == Karpenter || s == AutoMode }
 
+// Scales says that something moves the node count of this scaler's pools.
+func (s Scaler) Scales() bool { return s != Fixed }
+
+// ExcludesOthers says that pools of this scaler share a cluster with no pool of another.
+func (s Scaler) ExcludesOthers() bool { return s == AutoMode }
+
 // CapacityType is how EC2 sells the instances. Kubernetes spelling, as Karpenter uses it.
 type CapacityType string
 

@@ -62,120 +62,123 @@ func TestConfiguredCeiling(t *testing.T) {
 	}
 }
 
+var oneRuns = Realized{Nodes: map[Place]int{{"a", pool.OnDemand}: 1}}
+
+var wakes = []struct {
+	name     string
+	facts    WakeFacts
+	fromZero bool
+	bounded  string // "", "bound" or "unknown"
+}{
+	{"Karpenter, plugin", WakeFacts{Scaler: pool.Karpenter, DeviceMode: pool.Plugin}, true, ""},
+	{"Karpenter, no GPUs", WakeFacts{Scaler: pool.Karpenter}, true, ""},
+	{"Karpenter 1.15, DRA on", WakeFacts{
+		Scaler:            pool.Karpenter,
+		DeviceMode:        pool.DRA,
+		ScalerVersion:     "1.15.0",
+		KubernetesVersion: "1.34",
+		DRAEnabled:        true,
+	}, true, ""},
+	{"Karpenter 1.15, DRA on, leading v", WakeFacts{
+		Scaler:            pool.Karpenter,
+		DeviceMode:        pool.DRA,
+		ScalerVersion:     "v1.15.2",
+		KubernetesVersion: "1.36",
+		DRAEnabled:        true,
+	}, true, ""},
+	{"Karpenter 1.15, DRA off (field fault BR-12)", WakeFacts{
+		Scaler:            pool.Karpenter,
+		DeviceMode:        pool.DRA,
+		ScalerVersion:     "1.15.0",
+		KubernetesVersion: "1.36",
+		Realized:          oneRuns,
+	}, false, "bound"},
+	{"Karpenter 1.14, DRA on", WakeFacts{
+		Scaler:            pool.Karpenter,
+		DeviceMode:        pool.DRA,
+		ScalerVersion:     "1.14.1",
+		KubernetesVersion: "1.36",
+		DRAEnabled:        true,
+	}, false, "bound"},
+	{"Karpenter 1.9 is before 1.15", WakeFacts{
+		Scaler:            pool.Karpenter,
+		DeviceMode:        pool.DRA,
+		ScalerVersion:     "1.9.0",
+		KubernetesVersion: "1.36",
+		DRAEnabled:        true,
+	}, false, "bound"},
+	{"Karpenter, DRA, Kubernetes 1.33", WakeFacts{
+		Scaler:            pool.Karpenter,
+		DeviceMode:        pool.DRA,
+		ScalerVersion:     "1.15.0",
+		KubernetesVersion: "1.33",
+		DRAEnabled:        true,
+	}, false, "bound"},
+	{"Karpenter, DRA, version unknown", WakeFacts{
+		Scaler:            pool.Karpenter,
+		DeviceMode:        pool.DRA,
+		KubernetesVersion: "1.36",
+		DRAEnabled:        true,
+	}, false, "unknown"},
+	{"static Karpenter needs no switch", WakeFacts{
+		Scaler:        pool.Karpenter,
+		Static:        true,
+		DeviceMode:    pool.DRA,
+		ScalerVersion: "1.14.0",
+	}, true, ""},
+	{"Auto Mode, plugin", WakeFacts{
+		Scaler:            pool.AutoMode,
+		DeviceMode:        pool.Plugin,
+		KubernetesVersion: "1.33",
+	}, true, ""},
+	{"Auto Mode, DRA, 1.36", WakeFacts{
+		Scaler:            pool.AutoMode,
+		DeviceMode:        pool.DRA,
+		KubernetesVersion: "1.36",
+	}, true, ""},
+	{"Auto Mode, DRA, 1.35", WakeFacts{
+		Scaler:            pool.AutoMode,
+		DeviceMode:        pool.DRA,
+		KubernetesVersion: "1.35",
+	}, false, "bound"},
+	{"Auto Mode, DRA, version unknown", WakeFacts{Scaler: pool.AutoMode, DeviceMode: pool.DRA}, false, "unknown"},
+	{"cluster-autoscaler, plugin", WakeFacts{Scaler: pool.ClusterAutoscaler, DeviceMode: pool.Plugin}, true, ""},
+	{"cluster-autoscaler, DRA, one runs and stays", WakeFacts{
+		Scaler:            pool.ClusterAutoscaler,
+		DeviceMode:        pool.DRA,
+		ScalerVersion:     "1.36.1",
+		KubernetesVersion: "1.36",
+		MinNodeCount:      1,
+		Realized:          oneRuns,
+	}, false, ""},
+	{"cluster-autoscaler, DRA, one runs and may go", WakeFacts{
+		Scaler:            pool.ClusterAutoscaler,
+		DeviceMode:        pool.DRA,
+		ScalerVersion:     "1.36.1",
+		KubernetesVersion: "1.36",
+		Realized:          oneRuns,
+	}, false, "bound"},
+	{"cluster-autoscaler, DRA, none runs", WakeFacts{
+		Scaler:            pool.ClusterAutoscaler,
+		DeviceMode:        pool.DRA,
+		ScalerVersion:     "1.36.1",
+		KubernetesVersion: "1.36",
+		MinNodeCount:      1,
+	}, false, "bound"},
+	{"cluster-autoscaler 1.34, DRA", WakeFacts{
+		Scaler:            pool.ClusterAutoscaler,
+		DeviceMode:        pool.DRA,
+		ScalerVersion:     "1.34.0",
+		KubernetesVersion: "1.34",
+		MinNodeCount:      1,
+		Realized:          oneRuns,
+	}, false, "bound"},
+	{"fixed", WakeFacts{Scaler: pool.Fixed, DeviceMode: pool.DRA}, false, ""},
+	{"a scaler nobody knows", WakeFacts{Scaler: "escalator", DeviceMode: pool.DRA}, false, "unknown"},
+}
+
 func TestWakeTable(t *testing.T) {
-	one := Realized{Nodes: map[Place]int{{"a", pool.OnDemand}: 1}}
-	for _, c := range []struct {
-		name     string
-		facts    WakeFacts
-		fromZero bool
-		bounded  string // "", "bound" or "unknown"
-	}{
-		{"Karpenter, plugin", WakeFacts{Scaler: pool.Karpenter, DeviceMode: pool.Plugin}, true, ""},
-		{"Karpenter, no GPUs", WakeFacts{Scaler: pool.Karpenter}, true, ""},
-		{"Karpenter 1.15, DRA on", WakeFacts{
-			Scaler:            pool.Karpenter,
-			DeviceMode:        pool.DRA,
-			ScalerVersion:     "1.15.0",
-			KubernetesVersion: "1.34",
-			DRAEnabled:        true,
-		}, true, ""},
-		{"Karpenter 1.15, DRA on, leading v", WakeFacts{
-			Scaler:            pool.Karpenter,
-			DeviceMode:        pool.DRA,
-			ScalerVersion:     "v1.15.2",
-			KubernetesVersion: "1.36",
-			DRAEnabled:        true,
-		}, true, ""},
-		{"Karpenter 1.15, DRA off (field fault BR-12)", WakeFacts{
-			Scaler:            pool.Karpenter,
-			DeviceMode:        pool.DRA,
-			ScalerVersion:     "1.15.0",
-			KubernetesVersion: "1.36",
-			Realized:          one,
-		}, false, "bound"},
-		{"Karpenter 1.14, DRA on", WakeFacts{
-			Scaler:            pool.Karpenter,
-			DeviceMode:        pool.DRA,
-			ScalerVersion:     "1.14.1",
-			KubernetesVersion: "1.36",
-			DRAEnabled:        true,
-		}, false, "bound"},
-		{"Karpenter 1.9 is before 1.15", WakeFacts{
-			Scaler:            pool.Karpenter,
-			DeviceMode:        pool.DRA,
-			ScalerVersion:     "1.9.0",
-			KubernetesVersion: "1.36",
-			DRAEnabled:        true,
-		}, false, "bound"},
-		{"Karpenter, DRA, Kubernetes 1.33", WakeFacts{
-			Scaler:            pool.Karpenter,
-			DeviceMode:        pool.DRA,
-			ScalerVersion:     "1.15.0",
-			KubernetesVersion: "1.33",
-			DRAEnabled:        true,
-		}, false, "bound"},
-		{"Karpenter, DRA, version unknown", WakeFacts{
-			Scaler:            pool.Karpenter,
-			DeviceMode:        pool.DRA,
-			KubernetesVersion: "1.36",
-			DRAEnabled:        true,
-		}, false, "unknown"},
-		{"static Karpenter needs no switch", WakeFacts{
-			Scaler:        pool.Karpenter,
-			Static:        true,
-			DeviceMode:    pool.DRA,
-			ScalerVersion: "1.14.0",
-		}, true, ""},
-		{"Auto Mode, plugin", WakeFacts{
-			Scaler:            pool.AutoMode,
-			DeviceMode:        pool.Plugin,
-			KubernetesVersion: "1.33",
-		}, true, ""},
-		{"Auto Mode, DRA, 1.36", WakeFacts{
-			Scaler:            pool.AutoMode,
-			DeviceMode:        pool.DRA,
-			KubernetesVersion: "1.36",
-		}, true, ""},
-		{"Auto Mode, DRA, 1.35", WakeFacts{
-			Scaler:            pool.AutoMode,
-			DeviceMode:        pool.DRA,
-			KubernetesVersion: "1.35",
-		}, false, "bound"},
-		{"Auto Mode, DRA, version unknown", WakeFacts{Scaler: pool.AutoMode, DeviceMode: pool.DRA}, false, "unknown"},
-		{"cluster-autoscaler, plugin", WakeFacts{Scaler: pool.ClusterAutoscaler, DeviceMode: pool.Plugin}, true, ""},
-		{"cluster-autoscaler, DRA, one runs and stays", WakeFacts{
-			Scaler:            pool.ClusterAutoscaler,
-			DeviceMode:        pool.DRA,
-			ScalerVersion:     "1.36.1",
-			KubernetesVersion: "1.36",
-			MinNodeCount:      1,
-			Realized:          one,
-		}, false, ""},
-		{"cluster-autoscaler, DRA, one runs and may go", WakeFacts{
-			Scaler:            pool.ClusterAutoscaler,
-			DeviceMode:        pool.DRA,
-			ScalerVersion:     "1.36.1",
-			KubernetesVersion: "1.36",
-			Realized:          one,
-		}, false, "bound"},
-		{"cluster-autoscaler, DRA, none runs", WakeFacts{
-			Scaler:            pool.ClusterAutoscaler,
-			DeviceMode:        pool.DRA,
-			ScalerVersion:     "1.36.1",
-			KubernetesVersion: "1.36",
-			MinNodeCount:      1,
-		}, false, "bound"},
-		{"cluster-autoscaler 1.34, DRA", WakeFacts{
-			Scaler:            pool.ClusterAutoscaler,
-			DeviceMode:        pool.DRA,
-			ScalerVersion:     "1.34.0",
-			KubernetesVersion: "1.34",
-			MinNodeCount:      1,
-			Realized:          one,
-		}, false, "bound"},
-		{"fixed", WakeFacts{Scaler: pool.Fixed, DeviceMode: pool.DRA}, false, ""},
-		{"a scaler nobody knows", WakeFacts{Scaler: "escalator", DeviceMode: pool.DRA}, false, "unknown"},
-	} {
+	for _, c := range wakes {
 		fromZero, ceiling := Wake(c.facts)
 		bounded := ""
 		if ceiling != nil {

@@ -139,6 +139,61 @@ func TestReadingADocumentLateNeverRaisesANumber(t *testing.T) {
 	})
 }
 
+var gangs = []struct {
+	name string
+	gang capacity.Gang
+	when capacity.When
+	pool string
+	kind capacity.Kind
+}{
+	{"on what runs", capacity.Gang{Nodes: 2, GPUsPerNode: 1, GPUModel: "l4"}, capacity.Now, "small", ""},
+	{"after scaling, with the fewest GPUs idle", capacity.Gang{
+		Nodes:       3,
+		GPUsPerNode: 1,
+		GPUModel:    "L4",
+	}, capacity.AfterScaling, "small", ""},
+	{"only the larger pool reaches it", capacity.Gang{Nodes: 5, GPUModel: "L4"}, capacity.AfterScaling, "large",
+		""},
+	{"more GPUs a node", capacity.Gang{
+		Nodes:       7,
+		GPUsPerNode: 2,
+		GPUModel:    "L4",
+	}, capacity.AfterScaling, "large", ""},
+	{"more nodes than quotas give", capacity.Gang{
+		Nodes:       8,
+		GPUsPerNode: 2,
+		GPUModel:    "L4",
+	}, capacity.No, "large", capacity.VCPUQuota},
+	{"more nodes than configured", capacity.Gang{
+		Nodes:      5,
+		DeviceMode: pool.Plugin,
+		GPUModel:   "L4",
+	}, capacity.No, "small", capacity.ConfiguredKind},
+	{"a node that runs may be spot", capacity.Gang{
+		Nodes:       1,
+		GPUsPerNode: 2,
+		Firm:        true,
+	}, capacity.AfterScaling, "large", ""},
+	{"firm ones of a spot pool", capacity.Gang{
+		Nodes:       2,
+		GPUsPerNode: 2,
+		Firm:        true,
+	}, capacity.AfterScaling, "large", ""},
+	{"more firm ones than the on-demand quota", capacity.Gang{
+		Nodes:       3,
+		GPUsPerNode: 2,
+		Firm:        true,
+	}, capacity.No, "large", capacity.VCPUQuota},
+	{"two in different zones are no gang of a tied pool", capacity.Gang{Nodes: 2, GPUModel: "L40S"},
+		capacity.AfterScaling, "tied",
+		""},
+	{"one zone gives less than the maximum", capacity.Gang{Nodes: 6, Pool: "tied"}, capacity.No, "tied",
+		capacity.ConfiguredKind},
+	{"a model nobody has", capacity.Gang{Nodes: 1, GPUModel: "H100"}, capacity.No, "", ""},
+	{"more GPUs than a node has", capacity.Gang{Nodes: 1, GPUsPerNode: 8}, capacity.No, "", ""},
+	{"a pool that promises nothing", capacity.Gang{Nodes: 1, Pool: "general"}, capacity.No, "", ""},
+}
+
 func TestFits(t *testing.T) {
 	small, large := l4("small", pool.Karpenter, 4, 2), l4("large", pool.Karpenter, 8, 1)
 	large.PerNode.GPUs, large.DeviceMode = 4, pool.DRA
@@ -150,60 +205,7 @@ func TestFits(t *testing.T) {
 	general := l4("general", pool.Karpenter, 9, 9)
 	general.Advertised, general.PerNode = false, capacity.PerNode{VCPUs: 4}
 	doc := allocate([]SharedLimit{Quotas[0].Limit(8, 0), Quotas[1].Limit(20, 0)}, small, large, tied, general)
-	for _, c := range []struct {
-		name string
-		gang capacity.Gang
-		when capacity.When
-		pool string
-		kind capacity.Kind
-	}{
-		{"on what runs", capacity.Gang{Nodes: 2, GPUsPerNode: 1, GPUModel: "l4"}, capacity.Now, "small", ""},
-		{"after scaling, with the fewest GPUs idle", capacity.Gang{
-			Nodes:       3,
-			GPUsPerNode: 1,
-			GPUModel:    "L4",
-		}, capacity.AfterScaling, "small", ""},
-		{"only the larger pool reaches it", capacity.Gang{Nodes: 5, GPUModel: "L4"}, capacity.AfterScaling, "large",
-			""},
-		{"more GPUs a node", capacity.Gang{
-			Nodes:       7,
-			GPUsPerNode: 2,
-			GPUModel:    "L4",
-		}, capacity.AfterScaling, "large", ""},
-		{"more nodes than quotas give", capacity.Gang{
-			Nodes:       8,
-			GPUsPerNode: 2,
-			GPUModel:    "L4",
-		}, capacity.No, "large", capacity.VCPUQuota},
-		{"more nodes than configured", capacity.Gang{
-			Nodes:      5,
-			DeviceMode: pool.Plugin,
-			GPUModel:   "L4",
-		}, capacity.No, "small", capacity.ConfiguredKind},
-		{"a node that runs may be spot", capacity.Gang{
-			Nodes:       1,
-			GPUsPerNode: 2,
-			Firm:        true,
-		}, capacity.AfterScaling, "large", ""},
-		{"firm ones of a spot pool", capacity.Gang{
-			Nodes:       2,
-			GPUsPerNode: 2,
-			Firm:        true,
-		}, capacity.AfterScaling, "large", ""},
-		{"more firm ones than the on-demand quota", capacity.Gang{
-			Nodes:       3,
-			GPUsPerNode: 2,
-			Firm:        true,
-		}, capacity.No, "large", capacity.VCPUQuota},
-		{"two in different zones are no gang of a tied pool", capacity.Gang{Nodes: 2, GPUModel: "L40S"},
-			capacity.AfterScaling, "tied",
-			""},
-		{"one zone gives less than the maximum", capacity.Gang{Nodes: 6, Pool: "tied"}, capacity.No, "tied",
-			capacity.ConfiguredKind},
-		{"a model nobody has", capacity.Gang{Nodes: 1, GPUModel: "H100"}, capacity.No, "", ""},
-		{"more GPUs than a node has", capacity.Gang{Nodes: 1, GPUsPerNode: 8}, capacity.No, "", ""},
-		{"a pool that promises nothing", capacity.Gang{Nodes: 1, Pool: "general"}, capacity.No, "", ""},
-	} {
+	for _, c := range gangs {
 		got := doc.Fits(c.gang)
 		if got.When != c.when || got.Pool != c.pool || got.Ceiling.Kind != c.kind || got.Reason == "" {
 			t.Errorf("%s: %+v; want %q on %q by %q", c.name, got, c.when, c.pool, c.kind)

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/headroom-eks/headroom/capacity"
-	"github.com/headroom-eks/headroom/pool"
 )
 
 // member is a pool while capacity is divided.
@@ -85,7 +84,7 @@ func (m *member) ownBounds() []Bound {
 	if f.Realized.Unknown != "" {
 		bounds = append(bounds, Bound{Kind: capacity.RealizedCount, Unknown: f.Realized.Unknown, PromiseOnly: true})
 	} else {
-		if f.Scaler == pool.Fixed {
+		if !f.Scaler.Scales() {
 			bounds = append(bounds, Bound{Kind: capacity.NoAutoscaler, Nodes: m.realized, PromiseOnly: true,
 				Detail: "nothing scales this pool; what runs is all it has"})
 		}

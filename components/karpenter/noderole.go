@@ -60,17 +60,8 @@ func NewNodeRole(ctx *pulumi.Context, name string, args *NodeRoleArgs, opts ...p
 		return nil, fmt.Errorf("create role of %s: %w", name, err)
 	}
 	c.Name, c.Arn = role.Name, role.Arn
-	for _, policy := range nodePolicies {
-		// Made before the old one is deleted, an attachment of the same policy would be removed by that deletion (field
-		// fault BR-47).
-		attachment, err := iam.NewRolePolicyAttachment(ctx, name+"-"+policy, &iam.RolePolicyAttachmentArgs{
-			Role:      role.Name,
-			PolicyArn: pulumi.String(iampolicy.ManagedPolicyArn(args.Cluster.Partition, policy)),
-		}, pulumi.Parent(c), pulumi.DeleteBeforeReplace(true))
-		if err != nil {
-			return nil, fmt.Errorf("attach %s to %s: %w", policy, name, err)
-		}
-		c.Ready = append(c.Ready, attachment)
+	if err := c.attachPolicies(ctx, name, role, args.Cluster.Partition); err != nil {
+		return nil, err
 	}
 	entry, err := eks.NewAccessEntry(ctx, name+"-entry", &eks.AccessEntryArgs{
 		ClusterName:  args.Cluster.Name,
@@ -98,6 +89,22 @@ func NewNodeRole(ctx *pulumi.Context, name string, args *NodeRoleArgs, opts ...p
 		c.Ready = append(c.Ready, profile)
 	}
 	return c, ctx.RegisterResourceOutputs(c, outputs)
+}
+
+func (c *NodeRole) attachPolicies(ctx *pulumi.Context, name string, role *iam.Role, partition string) error {
+	for _, policy := range nodePolicies {
+		// Made before the old one is deleted, an attachment of the same policy would be removed by that deletion (field
+		// fault BR-47).
+		attachment, err := iam.NewRolePolicyAttachment(ctx, name+"-"+policy, &iam.RolePolicyAttachmentArgs{
+			Role:      role.Name,
+			PolicyArn: pulumi.String(iampolicy.ManagedPolicyArn(partition, policy)),
+		}, pulumi.Parent(c), pulumi.DeleteBeforeReplace(true))
+		if err != nil {
+			return fmt.Errorf("attach %s to %s: %w", policy, name, err)
+		}
+		c.Ready = append(c.Ready, attachment)
+	}
+	return nil
 }
 
 func validateNodeRole(name string, args *NodeRoleArgs) (problems problem.List) {

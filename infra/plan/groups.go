@@ -80,7 +80,7 @@ func (d *decision) systemPool() Pool {
 	shape := d.systemShape()
 	f := capacityplan.PoolFacts{
 		Name:          config.SystemPool,
-		Scaler:        pool.Fixed,
+		Scaler:        systemScaler,
 		InstanceTypes: []string{c.InstanceType},
 		CapacityTypes: []pool.CapacityType{pool.OnDemand},
 		Zones:         d.plan.Network.Zones,

@@ -32,9 +32,9 @@ type Claimant struct {
 func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (problems problem.List) {
 	for _, p := range pools {
 		for _, other := range pools {
-			if p.Scaler == pool.AutoMode && other.Scaler != pool.AutoMode {
+			if p.Scaler.ExcludesOthers() && other.Scaler != p.Scaler {
 				problems.Add(between(path, p, other), fmt.Sprintf("scaler %s excludes %s and every other",
-					pool.AutoMode, other.Scaler), nil, fmt.Sprintf("give all pools %s, or none", pool.AutoMode))
+					p.Scaler, other.Scaler), nil, fmt.Sprintf("give all pools %s, or none", p.Scaler))
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (proble
 	}
 	for _, written := range pools {
 		answers := answering(written, pools)
-		if written.Scaler != pool.Fixed {
+		if written.Scaler.Scales() {
 			for _, other := range answers {
 				if written.conflicts(other) {
 					problems.Add(between(path, written, other), fmt.Sprintf("a pod for %q could get a node of %q too, "+
@@ -98,7 +98,7 @@ func answering(written Claimant, pools []Claimant) (fit []Claimant) {
 	}
 next:
 	for _, p := range pools {
-		if p.Scaler == pool.Fixed {
+		if !p.Scaler.Scales() {
 			continue
 		}
 		for _, t := range p.Taints {

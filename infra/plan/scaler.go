@@ -17,6 +17,9 @@ type scaler interface {
 	decide(d *decision, at string, c config.Pool, p *Pool)
 }
 
+// systemScaler is that of the system group: nothing moves it, so that controllers always have a node.
+const systemScaler = pool.Fixed
+
 // scalers by their names in the configuration. A new one is a row here, a file like its neighbours', a row and a file
 // in package build, and what it installs as a component.
 var scalers = map[pool.Scaler]scaler{

@@ -66,31 +66,33 @@ func pools() map[string]nodepool.Spec {
 		"static, none yet": advertised(func(s *nodepool.Spec) {
 			s.Advertised.Static, s.Advertised.NodeCount, s.Advertised.MaxNodeCount = true, 0, 3
 		}),
-		"everything set": advertised(func(s *nodepool.Spec) {
-			s.Advertised.InstanceTypes, s.Advertised.VCPUs, s.Advertised.GPUs = []string{"g6.12xlarge", "g6e.12xlarge"},
-				48, 4
-			s.CapacityTypes = pool.CapacityTypes
-			s.Labels = map[string]string{"team": "inference", "example.com/tier": "a"}
-			s.StartupTaints = []pool.Taint{{
-				Key:    "node.cilium.io/agent-not-ready",
-				Value:  "true",
-				Effect: pool.NoExecute,
-			}}
-			s.Weight, s.ExpireAfter, s.TerminationGracePeriod = 50, "720h", "1h30m"
-			s.Disruption = nodepool.Disruption{
-				ConsolidationPolicy: "Balanced",
-				ConsolidateAfter:    "Never",
-				Budgets: []nodepool.Budget{
-					{Nodes: "1"}, {
-						Nodes:    "0",
-						Schedule: "0 8 * * mon-fri",
-						Duration: "10h",
-						Reasons:  []string{"Underutilized", "Drifted"},
-					},
-					{Nodes: "10%", Schedule: "@daily", Duration: "1h30m", Reasons: []string{"Empty", "Unhealthy"}},
-				},
-			}
-		}),
+		"everything set": advertised(everythingSet),
+	}
+}
+
+func everythingSet(s *nodepool.Spec) {
+	s.Advertised.InstanceTypes, s.Advertised.VCPUs, s.Advertised.GPUs = []string{"g6.12xlarge", "g6e.12xlarge"},
+		48, 4
+	s.CapacityTypes = pool.CapacityTypes
+	s.Labels = map[string]string{"team": "inference", "example.com/tier": "a"}
+	s.StartupTaints = []pool.Taint{{
+		Key:    "node.cilium.io/agent-not-ready",
+		Value:  "true",
+		Effect: pool.NoExecute,
+	}}
+	s.Weight, s.ExpireAfter, s.TerminationGracePeriod = 50, "720h", "1h30m"
+	s.Disruption = nodepool.Disruption{
+		ConsolidationPolicy: "Balanced",
+		ConsolidateAfter:    "Never",
+		Budgets: []nodepool.Budget{
+			{Nodes: "1"}, {
+				Nodes:    "0",
+				Schedule: "0 8 * * mon-fri",
+				Duration: "10h",
+				Reasons:  []string{"Underutilized", "Drifted"},
+			},
+			{Nodes: "10%", Schedule: "@daily", Duration: "1h30m", Reasons: []string{"Empty", "Unhealthy"}},
+		},
 	}
 }
 

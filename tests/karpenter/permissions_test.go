@@ -133,31 +133,7 @@ func (p place) calls(t *testing.T, n names) map[string][]iameval.Request {
 	out := map[string][]iameval.Request{}
 	add := func(name string, requests ...iameval.Request) { out[name] = append(out[name], requests...) }
 
-	// Launch. CreateFleet and RunInstances (its dry run) touch what the launch template names and make the rest.
-	for _, capacityType := range []string{karpv1.CapacityTypeSpot, karpv1.CapacityTypeOnDemand} {
-		launch := p.launchTags(t, capacityType, tags)
-		for _, action := range []string{"CreateFleet", "RunInstances"} {
-			for _, kind := range untagged {
-				add(action, p.request("ec2:"+action, p.arn("ec2", kind+"/x")))
-			}
-			add(action, having(p.request("ec2:"+action, template), tags))
-			for kind, sent := range launch {
-				if kind != ec2types.ResourceTypeLaunchTemplate {
-					add(action, sending(p.request("ec2:"+action, p.arn("ec2", string(kind)+"/x")), sent))
-				}
-			}
-		}
-		add("CreateLaunchTemplate", sending(p.request("ec2:CreateLaunchTemplate", template),
-			launch[ec2types.ResourceTypeLaunchTemplate]))
-		for kind, sent := range launch {
-			by := "CreateFleet"
-			if kind == ec2types.ResourceTypeLaunchTemplate {
-				by = "CreateLaunchTemplate"
-			}
-			add("CreateTags", sending(p.request("ec2:CreateTags", p.arn("ec2", string(kind)+"/x"), "ec2:CreateAction",
-				by), sent))
-		}
-	}
+	p.launches(t, add, tags, template)
 	// The tags of a node that has joined, put on afterwards and without CreateAction.
 	late := map[string]string{
 		awsv1.NameTagKey:           "ip-10-0-0-1",
@@ -189,6 +165,36 @@ func (p place) calls(t *testing.T, n names) map[string][]iameval.Request {
 	add("GetManagedResource", p.request("arc-zonal-shift:GetManagedResource", clusterArn,
 		"arc-zonal-shift:ResourceIdentifier", clusterArn))
 	return out
+}
+
+// launches adds the calls of a launch. CreateFleet and RunInstances (its dry run) touch what the launch template names
+// and make the rest.
+func (p place) launches(t *testing.T, add func(string, ...iameval.Request), tags map[string]string, template string) {
+	t.Helper()
+	for _, capacityType := range []string{karpv1.CapacityTypeSpot, karpv1.CapacityTypeOnDemand} {
+		launch := p.launchTags(t, capacityType, tags)
+		for _, action := range []string{"CreateFleet", "RunInstances"} {
+			for _, kind := range untagged {
+				add(action, p.request("ec2:"+action, p.arn("ec2", kind+"/x")))
+			}
+			add(action, having(p.request("ec2:"+action, template), tags))
+			for kind, sent := range launch {
+				if kind != ec2types.ResourceTypeLaunchTemplate {
+					add(action, sending(p.request("ec2:"+action, p.arn("ec2", string(kind)+"/x")), sent))
+				}
+			}
+		}
+		add("CreateLaunchTemplate", sending(p.request("ec2:CreateLaunchTemplate", template),
+			launch[ec2types.ResourceTypeLaunchTemplate]))
+		for kind, sent := range launch {
+			by := "CreateFleet"
+			if kind == ec2types.ResourceTypeLaunchTemplate {
+				by = "CreateLaunchTemplate"
+			}
+			add("CreateTags", sending(p.request("ec2:CreateTags", p.arn("ec2", string(kind)+"/x"), "ec2:CreateAction",
+				by), sent))
+		}
+	}
 }
 
 // shared are the calls that are the same for every cluster of the place: they only read.
@@ -318,6 +324,13 @@ func TestNoCallOfKarpentersClientsIsForgotten(t *testing.T) {
 func TestWhatKarpenterHasNoBusinessWithIsDenied(t *testing.T) {
 	p := places[0]
 	documents := p.documents(t, p.names("gpu-west"))
+	for name, r := range p.forbidden() {
+		t.Run(name, func(t *testing.T) { decide(t, documents, []iameval.Request{r}, false) })
+	}
+}
+
+// forbidden are requests that the controller of cluster gpu-west must not be able to make.
+func (p place) forbidden() map[string]iameval.Request {
 	owned := map[string]string{"kubernetes.io/cluster/gpu-west": "owned", "eks:eks-cluster-name": "gpu-west"}
 	pool := maps.Clone(owned)
 	pool[karpv1.NodePoolLabelKey] = "gpu-l4"
@@ -330,7 +343,7 @@ func TestWhatKarpenterHasNoBusinessWithIsDenied(t *testing.T) {
 	role := p.arn("iam", "role/gpu-west-node")
 	elsewhere := place{p.partition, "us-east-1", p.account, p.dnsSuffix}
 
-	for name, r := range map[string]iameval.Request{
+	return map[string]iameval.Request{
 		"a node of a managed group": having(p.request("ec2:TerminateInstances", instanceArn), owned),
 		"an instance without tags":  p.request("ec2:TerminateInstances", instanceArn),
 		"a launch without tags":     p.request("ec2:RunInstances", instanceArn),
@@ -372,8 +385,6 @@ func TestWhatKarpenterHasNoBusinessWithIsDenied(t *testing.T) {
 			p.arn("iam", "role/aws-service-role/spot.amazonaws.com/"+karpenter.SpotRoleName)),
 		"stopping instances":   having(p.request("ec2:StopInstances", instanceArn), pool),
 		"changing the cluster": p.request("eks:UpdateClusterConfig", p.arn("eks", "cluster/gpu-west")),
-	} {
-		t.Run(name, func(t *testing.T) { decide(t, documents, []iameval.Request{r}, false) })
 	}
 }
 
