@@ -263,7 +263,7 @@ type Spot struct {
 
 // Capacity is how the capacity contract is computed and published.
 type Capacity struct {
-	// ValidFor is how long a published document may be believed, a duration.
+	// ValidFor is how long a published document may be believed, a duration of 6h at most.
 	ValidFor string `json:"validFor,omitempty" jsonschema:"default=1h"`
 	// ReservedVCPUs of the account's quotas that other users of the account may take.
 	ReservedVCPUs ReservedVCPUs `json:"reservedVcpus,omitempty"`

@@ -154,9 +154,16 @@ var parameterName = regexp.MustCompile(`^(/[A-Za-z0-9_.-]+){1,15}$`)
 
 const maxParameterName = 900 // 1011 with the ARN before it
 
+// maxValidFor of a document: a node that was lost, or a quota that was cut, is told to nobody until it ends.
+const maxValidFor = 6 * time.Hour
+
 func (c Capacity) validate(problems *problem.List) {
-	if d, err := time.ParseDuration(c.ValidFor); err != nil || d <= 0 {
+	switch d, err := time.ParseDuration(c.ValidFor); {
+	case err != nil || d <= 0:
 		problems.Add("capacity.validFor", "is not a duration above zero", c.ValidFor, "use a form such as 1h")
+	case d > maxValidFor:
+		problems.Add("capacity.validFor", "is longer than a promise can be believed that nobody renews", c.ValidFor,
+			"use 6h at most, and renew the document by an update")
 	}
 	if m := c.SurgeMarginPercent; m < 0 || m > 100 {
 		problems.Add("capacity.surgeMarginPercent", "is not a percentage", m, "use 0 to 100")
