@@ -1,5 +1,5 @@
-// Package capacity is the contract between a cluster and whoever places work on it, and the arithmetic behind it: how
-// many nodes each pool has, how many it can really reach, and which limit says so.
+// Package capacity is the contract between a cluster and the scheduler that places work on it, and the arithmetic
+// behind it: how many nodes each pool has, how many it can really reach, and which limit says so.
 //
 // It owns the document (types and JSON Schema), the ceilings, the division of ceilings that pools share, and what a
 // consumer needs: decoding a stack output, freshness, asking whether a gang fits, comparing two documents. It does not
@@ -43,7 +43,7 @@ type Pool struct {
 	Name string `json:"name"`
 	// Scaler moves the pool's node count.
 	Scaler pool.Scaler `json:"scaler"`
-	// Advertised tells whether the pool promises nodes: a GPU pool of one shape. Others are listed and promise only
+	// Advertised: the pool promises nodes. It is a GPU pool of one shape. Others are listed and promise only
 	// what runs.
 	Advertised bool `json:"advertised"`
 	// DeviceMode is how pods claim the GPUs; absent in a pool without GPUs.
@@ -64,7 +64,7 @@ type Pool struct {
 	GPUs Counts `json:"gpus"`
 	// BoundBy is the kind of the ceiling that gives the maximum.
 	BoundBy Kind `json:"boundBy"`
-	// ScalesFromZero tells whether the scaler can start the first node of the pool.
+	// ScalesFromZero: the scaler can start the first node of the pool.
 	ScalesFromZero bool `json:"scalesFromZero"`
 	// MaximumIsSoft tells that the scaler checks the configured maximum with delay and may briefly pass it. The promise
 	// stays true: there may be more nodes for a while, not fewer.
@@ -153,7 +153,7 @@ const (
 	NoAutoscaler Kind = "no-autoscaler"
 	// WakeFromZero: the scaler cannot start the nodes that the pool's pods need.
 	WakeFromZero Kind = "wake-from-zero"
-	// VCPUQuota is an EC2 quota in vCPUs, shared by pools and by whoever else uses the account.
+	// VCPUQuota is an EC2 quota in vCPUs, shared by pools and by others in the account.
 	VCPUQuota Kind = "vcpu-quota"
 	// SubnetAddresses: free IPv4 addresses, per zone, shared by pools.
 	SubnetAddresses Kind = "subnet-addresses"

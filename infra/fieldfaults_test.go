@@ -331,7 +331,7 @@ func TestAPoolStaysInTheZonesThatOfferItsType(t *testing.T) {
 }
 
 // Field fault BR-85: the engine deletes a resource before all that it needs. So whatever lives in the cluster must
-// need, at some remove, the cluster, whoever lets us in, and the provider.
+// need, at some remove, the cluster, the access entries, and the provider.
 func TestNothingInTheClusterOutlivesTheWayToIt(t *testing.T) {
 	g := registers(t, "prod", shipped(t, "prod"))
 	byKey := map[string]registered{}

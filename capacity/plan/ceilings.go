@@ -108,7 +108,7 @@ type ReservationFacts struct {
 	// the rest holds what it says.
 	Checked    bool
 	CheckError string
-	// Active tells whether it can be used now.
+	// Active: it can be used now.
 	Active bool
 	// Instances it was made for.
 	Instances int

@@ -8,7 +8,7 @@ import (
 	"github.com/headroom-eks/headroom/pool"
 )
 
-// Input is everything that Allocate needs to know. Whoever gathers it turns each error into an unknown with its reason;
+// Input is everything that Allocate needs to know. The caller turns each error into an unknown with its reason;
 // none stops the others.
 type Input struct {
 	Cluster string
@@ -157,14 +157,14 @@ type Use struct {
 	Zone string
 }
 
-// mayMatch tells whether a node that runs there may draw from this limit. A zone or a way that nobody could tell may be
-// any.
+// mayMatch reports whether a node that runs there may draw from this limit. A zone or a way that nobody could tell may
+// be any.
 func (u Use) mayMatch(p Place) bool {
 	return (u.Zone == "" || p.Zone == "" || u.Zone == p.Zone) &&
 		(len(u.CapacityTypes) == 0 || p.CapacityType == "" || slices.Contains(u.CapacityTypes, p.CapacityType))
 }
 
-// firm tells whether on-demand or reserved capacity is among these ways of buying; none named means all.
+// firm reports whether on-demand or reserved capacity is among these ways of buying; none named means all.
 func firm(types []pool.CapacityType) bool {
 	return len(types) == 0 || slices.ContainsFunc(types, func(t pool.CapacityType) bool { return t != pool.Spot })
 }

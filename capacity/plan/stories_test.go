@@ -219,7 +219,7 @@ func TestWhatOthersOfTheAccountUseIsNotPromised(t *testing.T) {
 	wants(t, allocate([]SharedLimit{Quotas[0].Limit(64, 60)}, g6("gpu", 6, onDemand)), map[string][2]int{"gpu": {1, 1}})
 }
 
-// A group of 1..3 that somebody cut to 0..1 promises 1, and whoever shares its quota counts with 3, to which it may be
+// A group of 1..3 that somebody cut to 0..1 promises 1, and pools that share its quota count with 3, to which it may be
 // set back.
 func TestAGroupCutByHandPromisesWhatItIsAndKeepsWhatItMayBecome(t *testing.T) {
 	cut, other := g6("a-cut", 3, onDemand), g6("b-other", 9, onDemand)

@@ -251,9 +251,9 @@ var refusedSpecs = map[string]struct {
 			Duration: "90s",
 		}}
 	}, `is not in hours and minutes (found "90s")`},
-	"unknown policy":        {func(s *Spec) { s.Disruption.ConsolidationPolicy = "Always" }, "consolidationPolicy"},
-	"expiry in days":        {func(s *Spec) { s.ExpireAfter = "30d" }, "expireAfter"},
-	"grace period for ever": {func(s *Spec) { s.TerminationGracePeriod = "Never" }, "terminationGracePeriod"},
+	"unknown policy":           {func(s *Spec) { s.Disruption.ConsolidationPolicy = "Always" }, "consolidationPolicy"},
+	"expiry in days":           {func(s *Spec) { s.ExpireAfter = "30d" }, "expireAfter"},
+	"grace period without end": {func(s *Spec) { s.TerminationGracePeriod = "Never" }, "terminationGracePeriod"},
 	"both kinds": {func(s *Spec) { s.General = &General{VCPUs: 1, MemoryGiB: 1} },
 		"both advertised and general"},
 	"neither kind": {func(s *Spec) { s.Advertised = nil }, "neither advertised nor general"},

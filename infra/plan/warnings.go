@@ -26,7 +26,7 @@ func (d *decision) warnings() []string {
 	return all
 }
 
-// lockedOut says that whoever runs the program may not be able to make objects in the cluster: with a cluster-admin
+// lockedOut says that the caller may not be able to make objects in the cluster: with a cluster-admin
 // named, the creator gets no access of its own. It is a warning and no refusal, since a role can be assumed in ways its
 // name does not show.
 func (d *decision) lockedOut() (warning string) {

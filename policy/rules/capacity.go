@@ -16,7 +16,7 @@ var capacityRules = []Rule{
 		Area:   "capacity",
 		Level:  Mandatory,
 		Stack:  capacityWithinCeilings,
-		Why:    "A pool advertises nodes that cannot appear: the second pod of a gang would wait for ever.",
+		Why:    "A pool advertises nodes that cannot appear: the second pod of a gang would stay Pending.",
 		Remedy: "advertise the smallest ceiling, and nothing above it",
 		Types:  []string{view.TypeStack},
 		Faults: []string{"BR-19", "BR-20", "BR-21"},

@@ -61,7 +61,7 @@ func (row *resourceRow) replacing(path string, old, wanted obj) bool {
 		})
 }
 
-// within tells whether path is prefix, or below it.
+// within reports whether path is prefix, or below it.
 func within(path, prefix string) bool {
 	rest, found := strings.CutPrefix(path, prefix)
 	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')

@@ -185,7 +185,7 @@ func applyAddon(c *call) error {
 	return nil
 }
 
-// nodeFor tells whether a running node of a managed group has only taints that the add-on's pods tolerate:
+// nodeFor reports whether a running node of a managed group has only taints that the add-on's pods tolerate:
 // CriticalAddonsOnly by default, and those its configuration names.
 func (c *call) nodeFor(cluster, values string) bool {
 	var config struct {

@@ -217,7 +217,7 @@ func merged(defaults, given any) obj {
 	return out
 }
 
-// autoMode tells whether the cluster's outputs have Auto Mode on.
+// autoMode reports whether the cluster's outputs have Auto Mode on.
 func autoMode(out obj) bool { return truth(out, "computeConfig.enabled") }
 
 // planAutoMode: the three capabilities move together (field fault BR-82). Block kubernetesNetworkConfig left out keeps
@@ -289,7 +289,7 @@ func (c *call) checkClusterRole() error {
 	return nil
 }
 
-// trusts tells whether a role's trust policy lets a service do the action.
+// trusts reports whether a role's trust policy lets a service do the action.
 func trusts(s *world.State, role *world.Resource, service, action string) bool {
 	statements, err := parsePolicy(str(role.Inputs, "assumeRolePolicy"), trustPolicy, s.Partition)
 	return err == nil && slices.ContainsFunc(statements,

@@ -340,7 +340,7 @@ func attachedPolicies(s *world.State, role string) []string {
 	return out
 }
 
-// hasPolicy tells whether one of these AWS-managed policies is attached to the role.
+// hasPolicy reports whether one of these AWS-managed policies is attached to the role.
 func hasPolicy(s *world.State, role string, names ...string) bool {
 	return slices.ContainsFunc(attachedPolicies(s, role), func(arn string) bool {
 		return slices.Contains(names, arn[strings.Index(arn, "/")+1:])

@@ -86,8 +86,8 @@ func (b *Backend) Invoke(token string, args resource.PropertyMap) (resource.Prop
 	return toProperties(out), nil
 }
 
-// matches tells whether values satisfy EC2-style filters: every filter has a value that fits, * and ? being wildcards.
-// A filter that fields does not know is an error rather than ignored.
+// matches reports whether values satisfy EC2-style filters: every filter has a value that fits, * and ? being
+// wildcards. A filter that fields does not know is an error rather than ignored.
 func matches(in obj, fields func(name string) ([]string, bool)) (bool, error) {
 	for _, v := range list(in, "filters") {
 		filter, _ := v.(obj)
@@ -127,7 +127,7 @@ func tagFilter(name string, tags map[string]string) ([]string, bool) {
 	return nil, false
 }
 
-// hasTags tells whether tags contain all that are wanted.
+// hasTags reports whether tags contain all that are wanted.
 func hasTags(tags map[string]string, wanted any) bool {
 	for k, v := range stringMap(wanted) {
 		if tags[k] != v {

@@ -183,7 +183,7 @@ func keyOf(s *world.State, name string) *world.Resource {
 	return nil
 }
 
-// usableBy tells whether the key's policy lets a service use it.
+// usableBy reports whether the key's policy lets a service use it.
 func usableBy(key *world.Resource, partition, action string, services ...string) bool {
 	statements, err := parsePolicy(str(key.Outputs, "policy"), resourcePolicy, partition)
 	return err == nil && slices.ContainsFunc(statements, func(st statement) bool {

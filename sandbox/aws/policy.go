@@ -277,7 +277,7 @@ func size(document string) int {
 	return b.Len()
 }
 
-// allowsService tells whether a statement lets a service principal do an action.
+// allowsService reports whether a statement lets a service principal do an action.
 func (st statement) allowsService(service, action string) bool {
 	return st.effect == "Allow" && slices.Contains(st.principals["Service"], service) &&
 		slices.ContainsFunc(st.actions, func(pattern string) bool {

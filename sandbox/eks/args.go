@@ -139,7 +139,7 @@ func (o *cniOptions) settings() pulumi.Map {
 	return present(all)
 }
 
-// known tells whether the expansion understands an argument: whether a field carries its name.
+// known reports whether the expansion understands an argument: whether a field carries its name.
 func known(argument string) bool {
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[clusterArgs]()) {
 		if field.Tag.Get("pulumi") == argument {

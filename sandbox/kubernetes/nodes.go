@@ -23,7 +23,7 @@ const (
 	deletionPolicy = "pulumi.com/deletionPropagationPolicy"
 )
 
-// controller tells whether something reconciles the pool or node class: AWS itself in Auto Mode, else a Karpenter
+// controller reports whether something reconciles the pool or node class: AWS itself in Auto Mode, else a Karpenter
 // Deployment in the cluster.
 func (c *cluster) controller(o object) bool {
 	group := o.text("spec", "template", "spec", "nodeClassRef", "group")

@@ -142,7 +142,7 @@ func (c *cluster) all(keep func(object) bool) []object {
 	return out
 }
 
-// scope tells whether the cluster serves the kind, and whether it lives in a namespace.
+// scope reports whether the cluster serves the kind, and whether it lives in a namespace.
 func (c *cluster) scope(apiVersion, kind string) (namespaced bool, err error) {
 	if kinds, ok := builtin[apiVersion]; ok {
 		if namespaced, ok = kinds[kind]; ok {

@@ -75,7 +75,7 @@ func (c *cluster) reconcile(o object) error {
 	return nil
 }
 
-// delete removes an object, or says what would make the deletion hang for ever: here nothing waits.
+// delete removes an object, or says what would make the deletion hang: here nothing waits.
 func (c *cluster) delete(o object) error {
 	switch o.kind() {
 	case nodePool:

@@ -17,8 +17,8 @@ var realSelectors = map[string]string{
 	"PULUMI_STACK":                           "a Pulumi stack",
 }
 
-// RefuseReal returns an error when the environment selects something real: whoever set that expects to act on it, and
-// the sandbox never does.
+// RefuseReal returns an error when the environment selects something real: the person who set that expects to act on
+// it, and the sandbox never does.
 func RefuseReal(environ []string) error {
 	var found []string
 	for _, entry := range environ {

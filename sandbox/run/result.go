@@ -43,7 +43,7 @@ type Step struct {
 // Diagnostic is one message.
 type Diagnostic struct{ Severity, URN, Message string }
 
-// Changed tells whether anything was done or planned to a resource.
+// Changed reports whether anything was done or planned to a resource.
 func (r Result) Changed() bool { return len(r.Steps) > 0 }
 
 // Ops are the operations by URN: what a test compares.

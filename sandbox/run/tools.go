@@ -102,7 +102,7 @@ func findCLI(ctx context.Context, root, bin string, progress io.Writer) (string,
 		cliPackage+"/cmd/pulumi")
 }
 
-// usable tells whether a version is the pinned one or newer, of the same major version.
+// usable reports whether a version is the pinned one or newer, of the same major version.
 func usable(found, pinned string) bool {
 	return semver.IsValid(found) && semver.Major(found) == semver.Major(pinned) && semver.Compare(found, pinned) >= 0
 }

@@ -69,7 +69,7 @@ type Instance struct {
 	Pool    string `json:"nodePool,omitempty"` // NodePool that owns it
 }
 
-// Running tells whether EC2 would count the instance as running.
+// Running reports whether EC2 would count the instance as running.
 func (i *Instance) Running() bool { return i.State == "running" }
 
 // Group is the Auto Scaling group behind a managed node group.
@@ -174,7 +174,7 @@ func (s *State) Hex(seed string, n int) string {
 	return hex.EncodeToString(sum[:])[:n]
 }
 
-// Allowed tells whether the caller may perform an API action, for example "ec2:DescribeInstances".
+// Allowed reports whether the caller may perform an API action, for example "ec2:DescribeInstances".
 func (s *State) Allowed(action string) bool {
 	return !slices.ContainsFunc(s.Denied, func(pattern string) bool {
 		matched, err := path.Match(strings.ToLower(pattern), strings.ToLower(action))

@@ -138,7 +138,7 @@ func catalogue() map[string]InstanceType {
 	return out
 }
 
-// HasGPU tells whether the type carries a GPU or a slice of one.
+// HasGPU reports whether the type carries a GPU or a slice of one.
 func (t InstanceType) HasGPU() bool { return t.GPUName != "" }
 
 // Zone is an availability zone of a region.
@@ -179,7 +179,7 @@ func zonesOf(region, short, letters string) []Zone {
 // Zones of the world's region, in order of their names.
 func (s *State) Zones() []Zone { return regions[s.Region] }
 
-// KnownRegion tells whether the sandbox has zones for a region.
+// KnownRegion reports whether the sandbox has zones for a region.
 func KnownRegion(region string) bool { return regions[region] != nil }
 
 // ZoneNamed returns the zone with this name.
@@ -191,7 +191,7 @@ func (s *State) ZoneNamed(name string) (Zone, bool) {
 	return s.Zones()[i], true
 }
 
-// Offered tells whether EC2 offers the type in the zone. In the sandbox no GPU type is offered in the fourth zone and
+// Offered reports whether EC2 offers the type in the zone. In the sandbox no GPU type is offered in the fourth zone and
 // later, gr6 and the P families in the first two only.
 func (s *State) Offered(instanceType, zone string) bool {
 	t, known := Types[instanceType]

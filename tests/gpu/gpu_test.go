@@ -157,7 +157,7 @@ func node(name string, taints []pool.Taint) *corev1.Node {
 	return n
 }
 
-// lands tells whether the scheduler would put the pod on the node, as far as labels and taints decide.
+// lands reports whether the scheduler would put the pod on the node, as far as labels and taints decide.
 func lands(t *testing.T, pod corev1.PodSpec, n *corev1.Node) bool {
 	t.Helper()
 	fits, err := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: pod}).Match(n)

@@ -157,7 +157,7 @@ func TestImageComesFromTheMirror(t *testing.T) {
 	}
 }
 
-// Field fault BR-50: whoever adopts the definitions must name all of them.
+// Field fault BR-50: adopting the definitions takes the names of all of them.
 func TestMigrationNoteNamesEveryDefinitionOfTheChart(t *testing.T) {
 	objects, err := render(t, "karpenter-crd", nil)
 	if err != nil {

@@ -196,7 +196,7 @@ func inOrder(t *testing.T, r run.Result, needs map[string]map[string]bool, stage
 	}
 }
 
-// related tells whether one may need the other: a NodePool has nothing to do with the class of another one.
+// related reports whether one may need the other: a NodePool has nothing to do with the class of another one.
 func related(nodes, class run.Step) bool {
 	name, isPool := strings.CutSuffix(nodes.Name, "-pool")
 	other, isClass := strings.CutSuffix(class.Name, "-class")

@@ -241,7 +241,7 @@ func TestGroupForEachZoneAndClaims(t *testing.T) {
 				e.t.Errorf("%s: nvidia.com/gpu is %q", zone, n)
 			}
 			if label, found := g.Tags[prefix+"label/k8s.amazonaws.com/accelerator"]; found {
-				e.t.Errorf("%s: accelerator label %q, with which a node stays unready for ever", zone, label)
+				e.t.Errorf("%s: accelerator label %q, with which a node never gets ready", zone, label)
 			}
 		}
 	})

@@ -1,3 +1,3 @@
 // Package lint pins the tools of make lint: staticcheck and govulncheck, as tools of a module of their own, so that
-// whoever imports Headroom downloads neither. It owns their versions alone; scripts/lint runs them.
+// a program that imports Headroom downloads neither. It owns their versions alone; scripts/lint runs them.
 package lint

@@ -126,7 +126,7 @@ func scale(s *world.State, args []string) (string, error) {
 	return "", notAGroup
 }
 
-// of tells whether an instance belongs to a pool, by its tag or its NodePool.
+// of reports whether an instance belongs to a pool, by its tag or its NodePool.
 func of(i *world.Instance, pool string) bool {
 	return i.Tags["headroom/pool"] == pool || i.Pool == pool
 }

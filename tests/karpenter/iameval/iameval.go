@@ -35,7 +35,7 @@ func Parse(text string) (iampolicy.Document, error) {
 	return document, nil
 }
 
-// Allowed tells whether the documents together allow the request: some statement does, and none denies.
+// Allowed reports whether the documents together allow the request: some statement does, and none denies.
 func Allowed(documents []iampolicy.Document, r Request) (bool, error) {
 	allowed := false
 	for _, d := range documents {
