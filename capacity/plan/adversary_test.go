@@ -235,7 +235,7 @@ func (w *tiny) others(but int, hold []int) []state {
 	return out
 }
 
-// full reports whether a node of p finds no room in a limit.
+// full: a node of p finds no room in the limit.
 func (w *tiny) full(p tinyPool, limit int, s state, never []bool) bool {
 	return never[limit] || p.cost[limit] == 0 || s.new(limit)+s.old(limit)+p.cost[limit] > w.limits[limit].total()
 }

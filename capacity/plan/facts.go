@@ -157,14 +157,13 @@ type Use struct {
 	Zone string
 }
 
-// mayMatch reports whether a node that runs there may draw from this limit. A zone or a way that nobody could tell may
-// be any.
+// mayMatch: a node that runs there may draw from this limit. A zone or a way that nobody could tell may be any.
 func (u Use) mayMatch(p Place) bool {
 	return (u.Zone == "" || p.Zone == "" || u.Zone == p.Zone) &&
 		(len(u.CapacityTypes) == 0 || p.CapacityType == "" || slices.Contains(u.CapacityTypes, p.CapacityType))
 }
 
-// firm reports whether on-demand or reserved capacity is among these ways of buying; none named means all.
+// firm: on-demand or reserved capacity is among these ways of buying; none named means all.
 func firm(types []pool.CapacityType) bool {
 	return len(types) == 0 || slices.ContainsFunc(types, func(t pool.CapacityType) bool { return t != pool.Spot })
 }

@@ -85,8 +85,8 @@ func (f family) draw(r *rand.Rand) *tiny {
 	return w
 }
 
-// play lets the others arrive at random, in an order and at places that they prefer at random, and reports whether a
-// pool that has one node less than its promise is left without room. It starts over so many times.
+// play lets the others arrive at random, in an order and at places that they prefer at random, and finds whether a pool
+// that has one node less than its promise is left without room. It starts over so many times.
 func (w *tiny) play(r *rand.Rand, q int, promise []int, times int) bool {
 	for range times {
 		taken := make([]int, len(w.limits))
@@ -236,7 +236,7 @@ func (t *taken) add(cost int, in [3]bool) {
 	}
 }
 
-// reaches reports whether at least so much of each may be taken.
+// reaches: at least so much of each may be taken.
 func (t *taken) reaches(least [3]int) bool {
 	for u := max(least[0], 0); u <= t.total[0]; u++ {
 		for v := max(least[1], 0); v <= t.total[1]; v++ {

@@ -270,7 +270,7 @@ func (p place) with(d draw, zones []string, limits []limit, share func(int) bool
 	return p
 }
 
-// matches reports whether a node that runs there may be at this place.
+// matches: a node that runs there may be at this place.
 func (p place) matches(at Place) bool { return Use{Zone: p.zone, CapacityTypes: p.types}.mayMatch(at) }
 
 func gcd(a, b int) int {

@@ -102,7 +102,7 @@ func (w *tiny) brokenParts(divided *world, promise []int) string {
 	return ""
 }
 
-// gangStands reports whether one zone always takes the next node of a gang, while the nodes of other zones stay.
+// gangStands: one zone always takes the next node of a gang, while the nodes of other zones stay.
 func (w *tiny) gangStands(q, gang int, promise, hold []int, never []bool) bool {
 	p := w.pools[q]
 	for zone := range w.zones {

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // fewPlaces is how many alternatives a need may have for all their sets to be looked at. With more, only sets of
@@ -113,7 +114,7 @@ func (w *world) addSet(n *need, mask uint64, exact bool) {
 		n.sets = append(n.sets, t)
 		return
 	}
-	for _, step := range []int{1, t.cost} {
+	for _, step := range slices.Compact([]int{1, t.cost}) {
 		if weighed, counts := w.weigh(n, t, step, exact); counts {
 			n.sets = append(n.sets, weighed)
 		}

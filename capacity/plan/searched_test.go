@@ -59,7 +59,7 @@ func (w *tiny) safe(q, number int, hold []int) bool {
 	})
 }
 
-// stands reports whether, with the closed places closed by the pool's own shares, a set of the others is not blocked.
+// stands: with the closed places closed by the pool's own shares, a set of the others is not blocked.
 func (w *tiny) stands(q, number int, hold, share []int, first int, places, closed []int, also func([]int) bool) bool {
 	others := number - 1
 	for _, i := range closed {
@@ -86,7 +86,7 @@ func (w *tiny) stands(q, number int, hold, share []int, first int, places, close
 	})
 }
 
-// unblocked reports whether more is demanded of a set than can be supplied, counted as it is, or in whole nodes of the
+// unblocked: more is demanded of a set than can be supplied, counted as it is, or in whole nodes of the
 // pool's own size, others rounded up.
 func (w *tiny) unblocked(q, others int, hold, share []int, first int, set []int, inNodes bool) bool {
 	p, unit, step := w.pools[q], 1, 1
@@ -159,7 +159,7 @@ func (w *tiny) demand(limit, cost int) int {
 	return (total/unit+1)*unit - cost
 }
 
-// every reports whether something holds for every subset.
+// every: something holds for each subset.
 func every(of []int, holds func([]int) bool) bool {
 	for mask := range 1 << len(of) {
 		var set []int

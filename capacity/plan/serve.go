@@ -258,7 +258,7 @@ func (b *book) grants(m *member) []grant {
 }
 
 // keeps is the largest number of a pool that keeps a guarded one safe, and the need that says so. What the pool holds
-// anyway is no growth.
+// anyway does not count as growth.
 func (b *book) keeps(g guard, p *member) (name string, kept int) {
 	anyway := max(p.realized, b.held[p.index]-p.surge())
 	kept = noBound
@@ -296,8 +296,8 @@ func (b *book) besideTogether(g guard, p *member) int {
 	})
 }
 
-// touches reports whether growth of the pool can matter to a need of another. Where zones and ways go together, all
-// needs of the other count.
+// touches: growth of the pool can matter to a need of another. Where zones and ways go together, all needs
+// of the other count.
 func (p *member) touches(other *member, n *need) bool {
 	if !other.product() {
 		return slices.ContainsFunc(other.needs, func(n need) bool { return p.draws(&n) })
@@ -305,7 +305,7 @@ func (p *member) touches(other *member, n *need) bool {
 	return p.draws(n)
 }
 
-// draws reports whether new nodes of the pool may draw from a place of a need.
+// draws: new nodes of the pool may draw from a place of a need.
 func (p *member) draws(other *need) bool {
 	for _, theirs := range other.places {
 		for _, n := range p.needs {
