@@ -20,12 +20,12 @@ type Observed struct {
 	Realized map[string]capacityplan.Realized
 	// FreeAddresses of the private subnets, by CIDR. Those of a new network that is not made yet are missing.
 	FreeAddresses map[string]ask.Answer[int]
-	// Groups are the managed groups as they live, by name; one that is missing does not exist. Nil in a preview, which
-	// shows what the update would reach.
+	// Groups are the managed groups that cluster-autoscaler moves, as they live, by name. Nil in a preview, which shows
+	// what the update would reach.
 	Groups map[string]ask.Answer[clusterautoscaler.Live]
 	// NotMade are the pools whose resources this update left out or failed to make.
 	NotMade map[string]bool
-	// OthersVCPUs of each quota are taken by instances of the account that are not this cluster's.
+	// OthersVCPUs of each quota are taken by instances of the account that are in no pool of the plan.
 	OthersVCPUs map[string]ask.Answer[int]
 }
 
@@ -83,6 +83,9 @@ func (p Pool) live(groups map[string]ask.Answer[clusterautoscaler.Live]) *capaci
 	}
 	allowed, planned, said := 0, 0, ""
 	for _, g := range p.Groups {
+		if g.Template == nil { // nothing moves a fixed group: it promises what runs, whatever its bounds
+			continue
+		}
 		name := g.Args.Name()
 		group, known := groups[name].Get()
 		if !known {

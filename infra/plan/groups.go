@@ -87,7 +87,7 @@ func (d *decision) systemPool() Pool {
 		PerNode:       capacity.PerNodeOf(shape),
 		Configured:    capacity.Configured{NodeCount: c.NodeCount},
 		Labels:        map[string]string{pool.PoolLabel: config.SystemPool},
-		Uses:          capacityplan.SubnetUses(d.plan.Network.Zones, d.addresses(shape, 0)),
+		Uses:          d.plan.Network.uses(d.plan.Network.Zones, d.addresses(shape, 0)),
 	}
 	f.Ceilings = []capacityplan.Bound{capacityplan.ConfiguredCeiling(f.Scaler, false, f.Configured, f.PerNode)}
 	p := Pool{Facts: f}

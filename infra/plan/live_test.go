@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -139,5 +140,49 @@ func TestAFullSubnetOfOurOwnNetworkBoundsThePromise(t *testing.T) {
 	if p := promised(t, planned, func(o *Observed) { o.FreeAddresses = free }); p.Nodes.Maximum != 1 ||
 		p.BoundBy != capacity.SubnetAddresses {
 		t.Errorf("maximum %d bound by %s", p.Nodes.Maximum, p.BoundBy)
+	}
+}
+
+func TestAFixedPoolIsNotAskedForTheBoundsOfItsGroup(t *testing.T) {
+	planned := Decide(valid(t, with(gpuPool(pool.Fixed))), answers())
+	p := promised(t, planned, func(o *Observed) { o.Groups = groups{} })
+	if p.BoundBy != capacity.NoAutoscaler || p.Error != "" ||
+		slices.ContainsFunc(p.Ceilings, func(c capacity.Ceiling) bool { return c.Kind == capacity.Unknown }) {
+		t.Errorf("bound by %s, error %q, ceilings %v", p.BoundBy, p.Error, p.Ceilings)
+	}
+}
+
+// A node takes its addresses out of one subnet: two of a zone that have half of them left each hold none. Two nodes of
+// the system group may stand in either.
+func TestWhatTwoSubnetsOfAZoneHaveLeftIsNotAddedUp(t *testing.T) {
+	shape := answers().Shapes["g6.xlarge"].Value()
+	half := shape.MaxENIs * shape.IPv4PerENI / 2
+	third := subnet("subnet-c", "us-west-2a", "vpc-1")
+	third.Found = ask.Known(ask.SubnetDescription{VpcID: "vpc-1", Zone: "us-west-2a", CIDR: "10.0.32.0/20"})
+	env := valid(t, existingNetwork[0], with(gpuPool(pool.Karpenter)))
+	planned := Decide(env, answers(func(a *ask.Answers) {
+		a.Network.CIDR = ask.Known("10.0.0.0/16")
+		a.Network.Subnets = []ask.Subnet{
+			subnet("subnet-a", "us-west-2a", "vpc-1"), subnet("subnet-b", "us-west-2b", "vpc-1"), third,
+		}
+	}))
+	free := func(a, b, c int) map[string]ask.Answer[int] {
+		return map[string]ask.Answer[int]{
+			"10.0.0.0/20": ask.Known(a), "10.0.16.0/20": ask.Known(b), "10.0.32.0/20": ask.Known(c),
+		}
+	}
+	nobody := func(o *Observed) { o.Realized = map[string]capacityplan.Realized{} }
+	for _, c := range []struct {
+		free    map[string]ask.Answer[int]
+		maximum int
+	}{
+		{free(addressReserve+5*half, 0, addressReserve+5*half), 2},
+		{free(addressReserve+6*half, 0, addressReserve+5*half), 3},
+		{free(addressReserve+6*half, 0, addressReserve+6*half), 4},
+	} {
+		p := promised(t, planned, func(o *Observed) { nobody(o); o.FreeAddresses = c.free })
+		if p.Nodes.Maximum != c.maximum {
+			t.Errorf("free %v: maximum %d, want %d; %v", c.free, p.Nodes.Maximum, c.maximum, p.Ceilings[0])
+		}
 	}
 }

@@ -111,39 +111,60 @@ func (d *decision) existingNetwork() {
 	}
 }
 
-// addressReserve of each zone is for load balancers, endpoints and the nodes that an update starts beside the old ones.
+// addressReserve of each subnet is for load balancers, endpoints and the nodes that an update starts beside the old
+// ones.
 const addressReserve = 64
 
-// addresses of each zone as limits: as AWS reported them last. A subnet of a new network that nobody could ask about
-// yet counts with its size, since all of it will be free.
+// limitKey names the addresses of a subnet in the arithmetic.
+func (n Network) limitKey(s network.Subnet) string {
+	if len(n.Private.In(s.Zone.Name)) == 1 {
+		return capacityplan.SubnetKey(s.Zone.Name)
+	}
+	return capacityplan.SubnetKey(s.Zone.Name + "/" + s.CIDR)
+}
+
+// uses are the subnets of some zones. A node takes all its addresses out of one of them: what two subnets of a zone
+// have left is not added up.
+func (n Network) uses(zones []string, addressesPerNode int) (uses []capacityplan.Use) {
+	for _, s := range n.Private.In(zones...) {
+		uses = append(uses, capacityplan.Use{
+			Limit:       n.limitKey(s),
+			CostPerNode: addressesPerNode,
+			Zone:        s.Zone.Name,
+		})
+	}
+	return uses
+}
+
+// addresses of each private subnet as limits: as AWS reported them last. A subnet of a new network that nobody could
+// ask about yet counts with its size, since all of it will be free.
 func (n Network) addresses(o Observed) (limits []capacityplan.SharedLimit) {
-	free, taken, unknown := map[string]int{}, map[string]int{}, map[string]string{}
+	running := map[string]int{} // nodes, by zone
 	for _, realized := range o.Realized {
 		for place, nodes := range realized.Nodes {
-			taken[place.Zone] += nodes // each holds one address at least
+			running[place.Zone] += nodes
 		}
 	}
 	for _, s := range n.Private {
 		zone := s.Zone.Name
 		answer, asked := o.FreeAddresses[s.CIDR]
-		if !asked && n.Existing == nil {
+		free, known := answer.Get()
+		var limit capacityplan.SharedLimit
+		switch {
+		case !asked && n.Existing == nil:
 			block := netip.MustParsePrefix(s.CIDR) // newBlocks made it
-			limits = append(limits, capacityplan.PlannedAddresses(zone, []int{block.Bits()}, addressReserve))
-			continue
+			limit = capacityplan.PlannedAddresses(zone, []int{block.Bits()}, addressReserve)
+		case !known:
+			reason := fmt.Sprintf("free addresses of %s: %s", s.CIDR, answer.Reason())
+			limit = capacityplan.UnknownAddresses(zone, reason)
+		default:
+			limit = capacityplan.FreeAddresses(zone, free, addressReserve)
 		}
-		count, known := answer.Get()
-		free[zone] += count
-		if !known {
-			unknown[zone] = fmt.Sprintf("free addresses of %s: %s", s.CIDR, answer.Reason())
+		if limit.Key = n.limitKey(s); limit.Free && limit.Key == capacityplan.SubnetKey(zone) {
+			// Each node holds one address at least, more is not known. In which of several subnets it runs is not known
+			// either.
+			limit.Taken = running[zone]
 		}
-	}
-	for _, zone := range slices.Sorted(maps.Keys(free)) {
-		if reason := unknown[zone]; reason != "" {
-			limits = append(limits, capacityplan.UnknownAddresses(zone, reason))
-			continue
-		}
-		limit := capacityplan.FreeAddresses(zone, free[zone], addressReserve)
-		limit.Taken = taken[zone]
 		limits = append(limits, limit)
 	}
 	return limits

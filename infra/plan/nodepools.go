@@ -100,7 +100,7 @@ func (d *decision) generalPool(g config.General) Pool {
 		Labels:         map[string]string{pool.PoolLabel: config.GeneralPool},
 		ScalesFromZero: true,
 		MaximumIsSoft:  true,
-		Uses:           capacityplan.SubnetUses(zones, d.addresses(smallestGeneral, 0)),
+		Uses:           d.plan.Network.uses(zones, d.addresses(smallestGeneral, 0)),
 		Notes: []string{"its nodes have several shapes; the smallest it could make stand for all when addresses are " +
 			"kept for it"},
 	}

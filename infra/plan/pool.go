@@ -109,7 +109,7 @@ func (d *decision) gpuPool(at string, c config.Pool) Pool {
 // bounds adds what holds a pool of any scaler.
 func (d *decision) bounds(c config.Pool, shape pool.Shape, p *Pool) {
 	f := &p.Facts
-	f.Uses = append(capacityplan.SubnetUses(f.Zones, d.addresses(shape, c.Kubelet.MaxPods)),
+	f.Uses = append(d.plan.Network.uses(f.Zones, d.addresses(shape, c.Kubelet.MaxPods)),
 		capacityplan.QuotaUses(c.InstanceTypes[0], shape.VCPUs, c.CapacityTypes)...)
 	f.Ceilings = append(f.Ceilings, capacityplan.ConfiguredCeiling(c.Scaler, c.Static, f.Configured, f.PerNode))
 	if len(f.Zones) == 1 {

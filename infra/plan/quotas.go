@@ -40,7 +40,7 @@ func (q Quota) limit(held int, others map[string]ask.Answer[int]) capacityplan.S
 		limit.Detail += fmt.Sprintf(", %d held by reservations", held)
 	}
 	if used > 0 {
-		limit.Detail += fmt.Sprintf(", %d used now by instances that are not this cluster's", used)
+		limit.Detail += fmt.Sprintf(", %d used now by instances of no pool here", used)
 	}
 	return limit
 }

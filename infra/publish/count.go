@@ -26,6 +26,7 @@ type counter struct {
 	provider pulumi.InvokeOption
 	cluster  string
 	zones    []string // of the network
+	pools    []string // of the plan
 }
 
 // all counts the running instances of each pool by its two tags, joined or not. A question that fails makes that pool's

@@ -60,9 +60,10 @@ func (c counter) freeAddresses(subnets network.Subnets) map[string]ask.Answer[in
 // mostOthers is how many instances of others are looked up one by one, in all. With more, what they use is unknown.
 const mostOthers = 50
 
-// others are the vCPUs that instances of the account which are not this cluster's hold of each quota. EC2 tells the
-// instances of a family and a way of buying; their size takes one look-up each. A starting instance counts, as it does
-// in EC2. https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
+// others are the vCPUs that instances of the account which are in no pool of the plan hold of each quota: those of
+// other clusters, and nodes of this one whose pool has left the program. EC2 tells the instances of a family and a way
+// of buying; their size takes one look-up each. A starting instance counts, as it does in EC2.
+// https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
 func (c counter) others(quotas []plan.Quota) map[string]ask.Answer[int] {
 	used := map[string]ask.Answer[int]{}
 	looked := 0
@@ -82,20 +83,23 @@ func (c counter) othersOf(q capacityplan.Quota, looked *int) (vcpus int, err err
 	for _, family := range q.Families {
 		patterns = append(patterns, family+"*")
 	}
-	all, err := c.started(nil, patterns, q.CapacityType == pool.Spot)
+	spot := q.CapacityType == pool.Spot
+	all, err := c.started(patterns, spot)
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}
-	ours, err := c.started(map[string]string{pool.ClusterTag: c.cluster}, patterns, q.CapacityType == pool.Spot)
+	planned, err := c.started(patterns, spot,
+		ec2.GetInstancesFilter{Name: "tag:" + pool.ClusterTag, Values: []string{c.cluster}},
+		ec2.GetInstancesFilter{Name: "tag:" + pool.PoolTag, Values: c.pools})
 	if err != nil {
 		return 0, err
 	}
 	for _, id := range all {
-		if slices.Contains(ours, id) {
+		if slices.Contains(planned, id) {
 			continue
 		}
 		if *looked++; *looked > mostOthers {
-			return 0, fmt.Errorf("more than %d instances are not this cluster's; give what they use as "+
+			return 0, fmt.Errorf("more than %d instances are in no pool of the plan; give what they use as "+
 				"capacity.reservedVcpus", mostOthers)
 		}
 		shape, err := c.shapeOf(id)
@@ -109,13 +113,13 @@ func (c counter) othersOf(q capacityplan.Quota, looked *int) (vcpus int, err err
 	return vcpus, nil
 }
 
-// started are the instances of some types that run or start, spot or not.
-func (c counter) started(tags map[string]string, types []string, spot bool) ([]string, error) {
-	find := func(filters ...ec2.GetInstancesFilter) ([]string, error) {
+// started are the instances of some types that run or start, spot or not, and pass the filters.
+func (c counter) started(types []string, spot bool, filters ...ec2.GetInstancesFilter) ([]string, error) {
+	filters = append(filters, ec2.GetInstancesFilter{Name: "instance-type", Values: types})
+	find := func(more ...ec2.GetInstancesFilter) ([]string, error) {
 		answer, err := ec2.GetInstances(c.ctx, &ec2.GetInstancesArgs{
-			InstanceTags:       tags,
 			InstanceStateNames: []string{"pending", "running"},
-			Filters:            append(filters, ec2.GetInstancesFilter{Name: "instance-type", Values: types}),
+			Filters:            slices.Concat(filters, more),
 		}, c.provider)
 		if err != nil {
 			return nil, fmt.Errorf("count instances of the account: %w", err)

@@ -71,6 +71,9 @@ func observe(ctx *pulumi.Context, p plan.Plan, made *build.Made, now func() time
 			cluster:  name,
 			zones:    p.Network.Zones,
 		}
+		for _, one := range p.Pools {
+			c.pools = append(c.pools, one.Name())
+		}
 		o.Now, o.Realized = now(), c.all(p.Pools)
 		o.OthersVCPUs = c.others(p.Quotas)
 		o.FreeAddresses = c.freeAddresses(made.Private)

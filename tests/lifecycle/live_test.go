@@ -20,12 +20,23 @@ func TestTheDocumentSaysWhatLivesAndNotWhatIsConfigured(t *testing.T) {
 	}
 	e.step("instances of others are taken out of the quota", func() {
 		e.quota(world.QuotaGOnDemand, 12)
+		launch := world.Launch{Types: []string{"g6.xlarge"}}
 		e.act(func(s *world.State) error {
-			_, err := s.Launch(world.Launch{Types: []string{"g6.xlarge"}, Subnets: e.subnets(s)})
+			launch.Subnets = e.subnets(s)
+			_, err := s.Launch(launch)
 			return err
 		})
 		if p := promise(e.pool(e.up().Outputs, "moved")); p != (promised{0, 2, 2, capacity.VCPUQuota}) {
 			e.t.Errorf("%+v", p)
+		}
+		// A node of ours whose pool has left the program holds its part too.
+		e.act(func(s *world.State) error {
+			launch.Tags = map[string]string{"headroom/cluster": "headroom-test", "headroom/pool": "gone"}
+			_, err := s.Launch(launch)
+			return err
+		})
+		if p := promise(e.pool(e.up().Outputs, "moved")); p != (promised{0, 1, 1, capacity.VCPUQuota}) {
+			e.t.Errorf("beside a node without a pool: %+v", p)
 		}
 		e.quota(world.QuotaGOnDemand, 64)
 	})
@@ -50,6 +61,10 @@ func TestTheDocumentSaysWhatLivesAndNotWhatIsConfigured(t *testing.T) {
 			return nil
 		})
 	})
+	boundsCutByHand(e)
+}
+
+func boundsCutByHand(e *environment) {
 	e.step("bounds cut by hand hold the promise", func() {
 		e.act(func(s *world.State) error {
 			g, err := s.GroupOfPool("", "moved")
