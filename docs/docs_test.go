@@ -187,3 +187,24 @@ func TestEveryRelativeLinkLeadsSomewhere(t *testing.T) {
 		}
 	}
 }
+
+// A guide that names a file or a folder of the tree is wrong when a move leaves it behind.
+func TestEveryPathOfTheTreeInAGuideExists(t *testing.T) {
+	named := regexp.MustCompile("`((?:capacity|components|infra|policy|pool|sandbox|scripts|tests|tools)/[\\w./-]+)`")
+	guides, err := fs.Glob(os.DirFS(root), "docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, guide := range append(guides, "README.md") {
+		for _, match := range named.FindAllStringSubmatch(read(t, guide), -1) {
+			checked++
+			if _, err := os.Stat(path.Join(root, match[1])); err != nil {
+				t.Errorf("%s names %s, which is not there", guide, match[1])
+			}
+		}
+	}
+	if checked < 20 {
+		t.Errorf("only %d paths were found", checked)
+	}
+}

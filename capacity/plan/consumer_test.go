@@ -2,10 +2,11 @@ package plan
 
 import (
 	"encoding/json"
-	"github.com/headroom-eks/headroom/capacity"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/headroom-eks/headroom/capacity"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/headroom-eks/headroom/pool"

@@ -3,13 +3,14 @@ package plan
 import (
 	"flag"
 	"fmt"
-	"github.com/headroom-eks/headroom/capacity"
 	"math"
 	"math/rand"
 	"os"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/headroom-eks/headroom/capacity"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/headroom-eks/headroom/pool"

@@ -1,10 +1,11 @@
 package plan
 
 import (
-	"github.com/headroom-eks/headroom/capacity"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/headroom-eks/headroom/capacity"
 
 	"github.com/headroom-eks/headroom/pool"
 )

@@ -230,9 +230,12 @@ func ValidateWake(path string, f plan.WakeFacts) (problems problem.List) {
 	if !found { // an unknown scaler or device mode, which other rules speak of
 		return problems
 	}
-	instead := "use device mode plugin"
+	key, wrong, instead := ".deviceMode", "no node would ever be made for a claim", "use device mode plugin"
 	if _, static := plan.NeedsToWake(f.Scaler, f.DeviceMode, true); static {
 		instead += " or a static pool"
+	}
+	if f.Static {
+		key, wrong, instead = ".static", "nothing would keep the pool's nodes", "give maxNodeCount instead"
 	}
 	for _, v := range []struct{ what, found, least, key string }{
 		{"Karpenter", f.ScalerVersion, needs.ScalerVersion, "karpenter.version"},
@@ -241,18 +244,16 @@ func ValidateWake(path string, f plan.WakeFacts) (problems problem.List) {
 		switch {
 		case v.least == "":
 		case !semver.IsValid("v" + v.found):
-			problems.Add(path+".deviceMode", "hangs on a version of "+v.what+" that cannot be read", v.found,
+			problems.Add(path+key, "hangs on a version of "+v.what+" that cannot be read", v.found,
 				"give it like "+v.least)
 		case semver.Compare("v"+v.found, "v"+v.least) < 0:
-			problems.Add(path+".deviceMode",
-				fmt.Sprintf("no node would ever be made for a claim: %s needs %s %s for it",
-					f.Scaler, v.what, v.least), v.found, fmt.Sprintf("raise %s, or %s", v.key, instead))
+			problems.Add(path+key, fmt.Sprintf("%s: %s needs %s %s for it", wrong, f.Scaler, v.what, v.least), v.found,
+				fmt.Sprintf("raise %s, or %s", v.key, instead))
 		}
 	}
 	if needs.Switch && !f.DRAEnabled {
-		problems.Add(path+".deviceMode", "no node would ever be made for a claim: Karpenter's support for DRA is off",
-			nil,
-			"set karpenter.enableDRA: true (alpha), or "+instead)
+		problems.Add(path+key, wrong+": Karpenter's support for DRA is off", nil, "set karpenter.enableDRA: true "+
+			"(alpha), or "+instead)
 	}
 	return problems
 }

@@ -25,7 +25,7 @@ type Claimant struct {
 // Two pools are apart when each has a NoSchedule taint on a key that the other does not use: then no pod whose
 // tolerations were written for one fits the other. Keys are compared, not values, because a toleration with operator
 // Exists takes any value. Nothing scales a fixed pool, so it is in nobody's way; but a pod written for one, and pending
-// because it is full, must not fit two such pools either. What no taint keeps apart is a pod that tolerates the keys of
+// because it is full, must not be answered by two scalers, or by a pool of another device mode, either. What no taint keeps apart is a pod that tolerates the keys of
 // several pools, or everything.
 //
 // With podsSelectPool every pod selects its pool by label (PoolLabel), and nothing is asked of the taints.
@@ -43,47 +43,29 @@ func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (proble
 	}
 	for _, written := range pools {
 		answers := answering(written, pools)
-		if written.Scaler.Scales() {
-			for _, other := range answers {
-				if written.conflicts(other) {
-					problems.Add(between(path, written, other), fmt.Sprintf("a pod for %q could get a node of %q too, "+
-						"from %s as well as from %s", written.Name, other.Name, written.mover(other),
-						other.mover(written)), nil,
-						remedy(fmt.Sprintf("%q", other.Name), written.Name))
-				}
+		for _, other := range answers {
+			first := written
+			if !written.Scaler.Scales() {
+				first = answers[0]
 			}
-			continue
-		}
-		for i, other := range answers {
-			if first := answers[0]; i > 0 && other.conflicts(first) {
-				problems.Add(between(path, first, other),
-					fmt.Sprintf("a pod for the fixed pool %q could get a node of "+
-						"either, from %s and from %s", written.Name, first.mover(other), other.mover(first)), nil,
-					remedy("one of them", written.Name))
+			switch {
+			case other.Scaler != first.Scaler:
+				problems.Add(between(path, first, other), fmt.Sprintf("a pod for %q could get a node from %s as well as "+
+					"from %s", written.Name, first.Scaler, other.Scaler), nil, remedy(other, written))
+			case written.DeviceMode != "" && other.DeviceMode != "" && other.DeviceMode != written.DeviceMode:
+				problems.Add(between(path, written, other), fmt.Sprintf("a pod for %q (device mode %s) could get a node "+
+					"of %q (device mode %s), where it never runs", written.Name, written.DeviceMode, other.Name,
+					other.DeviceMode), nil, remedy(other, written))
 			}
 		}
 	}
 	return problems
 }
 
-// conflicts says that one pod must not be answered by both pools.
-func (c Claimant) conflicts(other Claimant) bool {
-	return c.Scaler != other.Scaler ||
-		c.DeviceMode != other.DeviceMode && c.DeviceMode != "" && other.DeviceMode != ""
-}
-
-// mover is who would bring the node, beside another; and for which pods, when the two have the same scaler.
-func (c Claimant) mover(other Claimant) string {
-	if c.Scaler != other.Scaler {
-		return string(c.Scaler)
-	}
-	return fmt.Sprintf("%s (device mode %s)", c.Scaler, c.DeviceMode)
-}
-
-func remedy(tainted, without string) string {
-	return fmt.Sprintf("give %s a %s taint on a key that %q does not use, or declare podsSelectPool: true when every "+
-		"pod "+
-		"selects its pool by label", tainted, pool.NoSchedule, without)
+// remedy keeps pods that were written for one pool away from nodes of another.
+func remedy(other, written Claimant) string {
+	return fmt.Sprintf("give %q a %s taint on a key that %q does not use, or declare podsSelectPool: true when every pod "+
+		"selects its pool by label", other.Name, pool.NoSchedule, written.Name)
 }
 
 func between(path string, a, b Claimant) string {

@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 type pod struct {
 	Tolerations []pool.Toleration
 	Pool        string // value of its selector on pool.PoolLabel, empty without one
+	// DeviceMode is how it claims GPUs, empty when it wants none.
+	DeviceMode pool.DeviceMode
 }
 
 func (p pod) fits(c plan.Claimant) bool {
@@ -42,26 +44,20 @@ func (p pod) fits(c plan.Claimant) bool {
 	return true
 }
 
-// answering are those that would bring a node for the pod: the scalers, and for each device mode of one scaler its
-// pools. A pool without GPUs takes part in its scaler's answer, whatever the mode.
+// answering are those that would bring a node for the pod: the scalers, and beside them a scaler that would bring a node
+// of the other device mode, where the pod never runs. A pod without GPUs runs anywhere.
 func (p pod) answering(pools []plan.Claimant) (movers []string) {
-	scalers, modes := map[pool.Scaler]bool{}, map[pool.DeviceMode]bool{}
 	for _, c := range pools {
 		if c.Scaler == pool.Fixed || !p.fits(c) {
 			continue
 		}
-		scalers[c.Scaler] = true
-		if c.DeviceMode != "" {
-			modes[c.DeviceMode] = true
+		movers = append(movers, string(c.Scaler))
+		if p.DeviceMode != "" && c.DeviceMode != "" && c.DeviceMode != p.DeviceMode {
+			movers = append(movers, string(c.Scaler)+" with nodes where it never runs", "nothing that helps it")
 		}
 	}
-	for s := range scalers {
-		movers = append(movers, string(s))
-	}
-	if len(modes) > 1 {
-		movers = append(movers, "in two device modes")
-	}
-	return movers
+	slices.Sort(movers)
+	return slices.Compact(movers)
 }
 
 var (
@@ -91,10 +87,11 @@ func genPools(t *rapid.T) (pools []plan.Claimant) {
 	return pools
 }
 
-// genTolerations makes tolerations as someone writes them who has one pool in mind: on keys of that pool, in any form
+// genPod makes a pod as someone writes them who has one pool in mind: on keys of that pool, in any form
 // Kubernetes allows but the one without a key; some on keys that no pool uses, as Kubernetes adds them to every pod.
-func genTolerations(t *rapid.T, pools []plan.Claimant) (tolerations []pool.Toleration) {
+func genPod(t *rapid.T, pools []plan.Claimant) (p pod) {
 	written := rapid.SampledFrom(pools).Draw(t, "written for")
+	p.DeviceMode = written.DeviceMode
 	known := []string{"node.kubernetes.io/not-ready"}
 	for _, taint := range written.Taints {
 		known = append(known, taint.Key)
@@ -109,9 +106,9 @@ func genTolerations(t *rapid.T, pools []plan.Claimant) (tolerations []pool.Toler
 		if tol.Operator == "Equal" {
 			tol.Value = rapid.SampledFrom(values).Draw(t, "toleration value")
 		}
-		tolerations = append(tolerations, tol)
+		p.Tolerations = append(p.Tolerations, tol)
 	}
-	return tolerations
+	return p
 }
 
 // Field fault BR-09.
@@ -126,9 +123,10 @@ func TestNoPodFitsPoolsOfTwoScalersWhenTheirTaintsAreAccepted(t *testing.T) {
 			mixed++
 		}
 		for range 20 {
-			p := pod{Tolerations: genTolerations(t, pools)}
+			p := genPod(t, pools)
 			if rapid.Bool().Draw(t, "selects") {
-				p.Pool = rapid.SampledFrom(pools).Draw(t, "selected").Name
+				selected := rapid.SampledFrom(pools).Draw(t, "selected")
+				p.Pool, p.DeviceMode = selected.Name, selected.DeviceMode
 			}
 			scalers := p.answering(pools)
 			fitted += len(scalers)
@@ -156,10 +154,9 @@ func TestNoPodFitsPoolsOfTwoScalersWhenEveryPodSelectsItsPool(t *testing.T) {
 		if err := plan.ValidateOverlap("pools", pools, true).Err(); err != nil {
 			t.Fatal(err)
 		}
-		p := pod{
-			Tolerations: append(genTolerations(t, pools), pool.Toleration{Operator: "Exists"}),
-			Pool:        rapid.SampledFrom(pools).Draw(t, "selected").Name,
-		}
+		p, selected := genPod(t, pools), rapid.SampledFrom(pools).Draw(t, "selected")
+		p.Tolerations = append(p.Tolerations, pool.Toleration{Operator: "Exists"})
+		p.Pool, p.DeviceMode = selected.Name, selected.DeviceMode
 		if scalers := p.answering(pools); len(scalers) > 1 {
 			t.Fatalf("%v all answer pod %+v on pools %+v", scalers, p, pools)
 		}
@@ -174,7 +171,7 @@ func TestEveryRefusalHasAPodThatFitsPoolsOfTwoScalers(t *testing.T) {
 			t.Skip("accepted")
 		}
 		for _, written := range pools {
-			var p pod
+			p := pod{DeviceMode: written.DeviceMode}
 			for _, taint := range written.Taints {
 				p.Tolerations = append(p.Tolerations, pool.Toleration{Key: taint.Key, Operator: "Exists"})
 			}
@@ -249,7 +246,7 @@ func TestPodsOfAFullFixedPoolMustNotFitTwoScalers(t *testing.T) {
 		{Name: "gpu", Scaler: pool.Karpenter, Taints: []pool.Taint{pool.GPUTaint}},
 		{Name: "team", Scaler: pool.ClusterAutoscaler, Taints: []pool.Taint{team}},
 	}, false).Err()
-	if err == nil || !strings.Contains(err.Error(), `"gpu" and "team": a pod for the fixed pool "both"`) {
+	if err == nil || !strings.Contains(err.Error(), `"gpu" and "team": a pod for "both"`) {
 		t.Errorf("got %v, want the three pools named", err)
 	}
 }
@@ -289,6 +286,18 @@ func TestAPodThatToleratesEverythingIsBeyondTaints(t *testing.T) {
 	}
 }
 
+// Found by the generated pods: each answer was compared with the first alone, and a pool without GPUs came first.
+func TestPodsOfAFullFixedPoolGetNoNodeOfAnotherDeviceMode(t *testing.T) {
+	found := plan.ValidateOverlap("pools", []plan.Claimant{
+		{Name: "full", Scaler: pool.Fixed, DeviceMode: pool.Plugin, Taints: []pool.Taint{pool.GPUTaint}},
+		{Name: "general", Scaler: pool.Karpenter},
+		{Name: "claims", Scaler: pool.Karpenter, DeviceMode: pool.DRA, Taints: []pool.Taint{pool.GPUTaint}},
+	}, false).Items()
+	if len(found) != 1 || !strings.Contains(found[0], `pools "full" and "claims": a pod for "full" (device mode plugin)`) {
+		t.Errorf("found %q", found)
+	}
+}
+
 // Seen with the real Karpenter: four pods of the device plugin got two nodes of the pool for claims, which never
 // initialised; two pods stayed Pending.
 func TestPoolsOfTwoDeviceModesAreKeptApart(t *testing.T) {
@@ -306,8 +315,8 @@ func TestPoolsOfTwoDeviceModesAreKeptApart(t *testing.T) {
 	}
 	found := plan.ValidateOverlap("pools", pools(), false).Items()
 	if len(found) != 2 || !strings.Contains(found[0],
-		`a pod for "gpu-l4" could get a node of "gpu-l4-claims" too, from `+
-			`karpenter (device mode plugin) as well as from karpenter (device mode dra)`) {
+		`a pod for "gpu-l4" (device mode plugin) could get a node of "gpu-l4-claims" (device mode dra), where it never `+
+			`runs`) {
 		t.Errorf("found %q", found)
 	}
 	if err := plan.ValidateOverlap("pools", pools(), true).Err(); err != nil {

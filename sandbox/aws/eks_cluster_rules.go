@@ -1,0 +1,93 @@
+package aws
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/headroom-eks/headroom/sandbox/world"
+)
+
+func checkClusterInputs(in obj, fail func(string, string)) {
+	for _, block := range texts(list(in, "vpcConfig.publicAccessCidrs")) {
+		checkCIDR("vpcConfig.publicAccessCidrs", block, fail)
+	}
+	if v := str(in, "version"); v != "" && minor(v) < 0 {
+		fail("version", fmt.Sprintf("%q is not a Kubernetes version such as %s", v, defaultVersion))
+	}
+}
+
+func (c *call) checkClusterRole() error {
+	role := c.s.Find(tRole, "arn", str(c.in, "roleArn"))
+	wanted := []string{"sts:AssumeRole"}
+	if autoMode(c.out) {
+		wanted = append(wanted, "sts:TagSession")
+	}
+	for _, action := range wanted {
+		if role == nil || !trusts(c.s, role, "eks.amazonaws.com", action) {
+			return fmt.Errorf("InvalidParameterException: Role with arn: %s, could not be assumed because it does "+
+				"not exist or the trusted entity is not correct (%s for eks.amazonaws.com)",
+				str(c.in, "roleArn"), action)
+		}
+	}
+	return nil
+}
+
+// trusts reports whether a role's trust policy lets a service do the action.
+func trusts(s *world.State, role *world.Resource, service, action string) bool {
+	statements, err := parsePolicy(str(role.Inputs, "assumeRolePolicy"), trustPolicy, s.Partition)
+	return err == nil && slices.ContainsFunc(statements,
+		func(st statement) bool { return st.allowsService(service, action) })
+}
+
+func (c *call) placeControlPlane() error {
+	config := merged(obj{
+		"endpointPrivateAccess": false,
+		"endpointPublicAccess":  true,
+		"securityGroupIds":      []any{},
+	}, c.in["vpcConfig"])
+	subnets := texts(list(config, "subnetIds"))
+	zones, vpcs := map[string]bool{}, map[string]bool{}
+	for _, id := range subnets {
+		subnet := c.s.Get(tSubnet, id)
+		zone := str(subnet.Outputs, "availabilityZone")
+		if z, _ := c.s.ZoneNamed(zone); z.NoControlPlane {
+			return fmt.Errorf("UnsupportedAvailabilityZoneException: Cannot create cluster '%s' because EKS does not "+
+				"support creating control plane instances in %s, the targeted availability zone. Retry cluster "+
+				"creation using control plane subnets that span at least two of these availability zones",
+				c.res.ID, zone)
+		}
+		zones[zone], vpcs[str(subnet.Outputs, "vpcId")] = true, true
+		config["vpcId"] = subnet.Outputs["vpcId"]
+		if c.old == nil && c.s.FreeAddresses(id) < 6 {
+			return fmt.Errorf("InvalidParameterException: Subnet %s has fewer than 6 free addresses", id)
+		}
+	}
+	switch {
+	case len(zones) < 2:
+		return fmt.Errorf("InvalidParameterException: Subnets specified must be in at least two different AZs")
+	case len(vpcs) > 1:
+		return fmt.Errorf("InvalidParameterException: Subnets specified must be in the same VPC")
+	case !truth(config, "endpointPrivateAccess") && !truth(config, "endpointPublicAccess"):
+		return fmt.Errorf("InvalidParameterException: Private and public endpoint access cannot be false")
+	case len(list(config, "securityGroupIds")) > 4:
+		return fmt.Errorf("InvalidParameterException: at most 4 security groups")
+	}
+	for _, block := range texts(list(config, "publicAccessCidrs")) {
+		if p, err := netip.ParsePrefix(block); err != nil || p.Addr().IsPrivate() {
+			return fmt.Errorf("InvalidParameterException: The following CIDRs are not allowed in publicAccessCidrs: "+
+				"[%s]", block)
+		}
+	}
+	if !has(config, "publicAccessCidrs") {
+		config["publicAccessCidrs"] = []any{}
+		if truth(config, "endpointPublicAccess") {
+			config["publicAccessCidrs"] = []any{"0.0.0.0/0"}
+		}
+	}
+	if old := c.res.Outputs; old != nil {
+		config["clusterSecurityGroupId"] = one(old, "vpcConfig.clusterSecurityGroupId")
+	}
+	c.set("vpcConfig", config)
+	return nil
+}
