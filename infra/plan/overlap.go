@@ -25,8 +25,8 @@ type Claimant struct {
 // Two pools are apart when each has a NoSchedule taint on a key that the other does not use: then no pod whose
 // tolerations were written for one fits the other. Keys are compared, not values, because a toleration with operator
 // Exists takes any value. Nothing scales a fixed pool, so it is in nobody's way; but a pod written for one, and pending
-// because it is full, must not be answered by two scalers, or by a pool of another device mode, either. What no taint keeps apart is a pod that tolerates the keys of
-// several pools, or everything.
+// because it is full, must not be answered by two scalers, or by a pool of another device mode, either. What no taint
+// keeps apart is a pod that tolerates the keys of several pools, or everything.
 //
 // With podsSelectPool every pod selects its pool by label (PoolLabel), and nothing is asked of the taints.
 func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (problems problem.List) {
@@ -50,12 +50,13 @@ func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (proble
 			}
 			switch {
 			case other.Scaler != first.Scaler:
-				problems.Add(between(path, first, other), fmt.Sprintf("a pod for %q could get a node from %s as well as "+
-					"from %s", written.Name, first.Scaler, other.Scaler), nil, remedy(other, written))
+				wrong := fmt.Sprintf("a pod for %q could get a node from %s as well as from %s",
+					written.Name, first.Scaler, other.Scaler)
+				problems.Add(between(path, first, other), wrong, nil, remedy(other, written))
 			case written.DeviceMode != "" && other.DeviceMode != "" && other.DeviceMode != written.DeviceMode:
-				problems.Add(between(path, written, other), fmt.Sprintf("a pod for %q (device mode %s) could get a node "+
-					"of %q (device mode %s), where it never runs", written.Name, written.DeviceMode, other.Name,
-					other.DeviceMode), nil, remedy(other, written))
+				wrong := fmt.Sprintf("a pod for %q (device mode %s) could get a node of %q (device mode %s), "+
+					"where it never runs", written.Name, written.DeviceMode, other.Name, other.DeviceMode)
+				problems.Add(between(path, written, other), wrong, nil, remedy(other, written))
 			}
 		}
 	}
@@ -64,8 +65,8 @@ func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (proble
 
 // remedy keeps pods that were written for one pool away from nodes of another.
 func remedy(other, written Claimant) string {
-	return fmt.Sprintf("give %q a %s taint on a key that %q does not use, or declare podsSelectPool: true when every pod "+
-		"selects its pool by label", other.Name, pool.NoSchedule, written.Name)
+	return fmt.Sprintf("give %q a %s taint on a key that %q does not use, or declare podsSelectPool: true when every "+
+		"pod selects its pool by label", other.Name, pool.NoSchedule, written.Name)
 }
 
 func between(path string, a, b Claimant) string {

@@ -44,8 +44,8 @@ func (p pod) fits(c plan.Claimant) bool {
 	return true
 }
 
-// answering are those that would bring a node for the pod: the scalers, and beside them a scaler that would bring a node
-// of the other device mode, where the pod never runs. A pod without GPUs runs anywhere.
+// answering are those that would bring a node for the pod: the scalers, and beside them a scaler that would bring a
+// node of the other device mode, where the pod never runs. A pod without GPUs runs anywhere.
 func (p pod) answering(pools []plan.Claimant) (movers []string) {
 	for _, c := range pools {
 		if c.Scaler == pool.Fixed || !p.fits(c) {
@@ -293,7 +293,8 @@ func TestPodsOfAFullFixedPoolGetNoNodeOfAnotherDeviceMode(t *testing.T) {
 		{Name: "general", Scaler: pool.Karpenter},
 		{Name: "claims", Scaler: pool.Karpenter, DeviceMode: pool.DRA, Taints: []pool.Taint{pool.GPUTaint}},
 	}, false).Items()
-	if len(found) != 1 || !strings.Contains(found[0], `pools "full" and "claims": a pod for "full" (device mode plugin)`) {
+	if len(found) != 1 || !strings.Contains(found[0],
+		`pools "full" and "claims": a pod for "full" (device mode plugin)`) {
 		t.Errorf("found %q", found)
 	}
 }
@@ -315,8 +316,8 @@ func TestPoolsOfTwoDeviceModesAreKeptApart(t *testing.T) {
 	}
 	found := plan.ValidateOverlap("pools", pools(), false).Items()
 	if len(found) != 2 || !strings.Contains(found[0],
-		`a pod for "gpu-l4" (device mode plugin) could get a node of "gpu-l4-claims" (device mode dra), where it never `+
-			`runs`) {
+		`a pod for "gpu-l4" (device mode plugin) could get a node of "gpu-l4-claims" (device mode dra), where it `+
+			`never runs`) {
 		t.Errorf("found %q", found)
 	}
 	if err := plan.ValidateOverlap("pools", pools(), true).Err(); err != nil {
