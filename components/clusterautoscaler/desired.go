@@ -73,7 +73,7 @@ func DesiredSize(group string, live Live, want Sizes) (Desired, problem.List) {
 	default:
 		return Desired{
 			Size: live.Desired,
-			Say: fmt.Sprintf("%s: bounds go from %d..%d to %d..%d, desired size stays at %d",
+			Say: fmt.Sprintf("%s: bounds are to go from %d..%d to %d..%d, desired size stays at %d",
 				group, live.Min, live.Max, want.Min, want.Max, live.Desired),
 		}, problems
 	}

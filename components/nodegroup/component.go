@@ -78,6 +78,9 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	}
 	c := &NodeGroup{}
 	inputs := pulumi.Map{"pool": pulumi.String(a.Pool), "instanceTypes": pulumi.ToStringArray(a.InstanceTypes)}
+	if a.Scaling.Scaled {
+		inputs["desiredSizeOwner"] = pulumi.String("scaler") // the policy pack reads it: a size that is sent is the live one
+	}
 	if err := ctx.RegisterComponentResourceV2(groupType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)
 	}
@@ -93,7 +96,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		// A node without its permissions never joins, and one that loses them never leaves in order.
 		pulumi.DependsOn(slices.Concat(a.Cluster.Ready, a.Needs, a.Role.Ready)),
 	}
-	if a.Scaling.IgnoreDesired {
+	if a.Scaling.Scaled && !a.Scaling.Send {
 		// On the group itself: on the component it would have no effect (field faults BR-13, BR-14).
 		own = append(own, pulumi.IgnoreChanges([]string{"scalingConfig.desiredSize"}))
 	}

@@ -196,7 +196,7 @@ func TestImageIsPinned(t *testing.T) {
 func TestDesiredSizeIsIgnoredOnTheGroupItself(t *testing.T) {
 	for ignore, want := range map[bool][]string{true: {"scalingConfig.desiredSize"}, false: nil} {
 		r := mustRun(t, func(a *nodegroup.Args) {
-			a.Scaling = nodegroup.Scaling{Min: 0, Desired: 1, Max: 4, IgnoreDesired: ignore}
+			a.Scaling = nodegroup.Scaling{Min: 0, Desired: 1, Max: 4, Scaled: true, Send: !ignore}
 		})
 		g := r.Get(t, group, "gpu-l4-group")
 		if got := g.RPC.IgnoreChanges; !slices.Equal(got, want) {

@@ -18,9 +18,12 @@ import (
 // Scaling of a group. EKS accepts 0 <= Min <= Desired <= Max and Max >= 1.
 type Scaling struct {
 	Min, Desired, Max int
-	// IgnoreDesired leaves the desired size to whatever scales the group; Desired is then used only when the group is
-	// made.
-	IgnoreDesired bool
+	// Scaled is set when the desired size belongs to whatever scales the group. Desired is then used when the group is
+	// made, and in an update that has Send set.
+	Scaled bool
+	// Send Desired although the group is scaled: its bounds change, EKS takes all three numbers in one request, and
+	// Desired is the size that the group has.
+	Send bool
 }
 
 // Fixed is the scaling of a group that nothing scales. EKS takes no maximum of 0, so an empty group has 1.

@@ -73,10 +73,11 @@ func (clusterAutoscaler) decide(d *decision, at string, c config.Pool, p *Pool) 
 		desired, problems := clusterautoscaler.DesiredSize(at+" group "+args.Name(), d.liveGroup(args), share.Sizes)
 		d.problems().Join(problems)
 		args.Scaling = nodegroup.Scaling{
-			Min:           share.Min,
-			Desired:       desired.Size,
-			Max:           share.Max,
-			IgnoreDesired: desired.Ignore,
+			Min:     share.Min,
+			Desired: desired.Size,
+			Max:     share.Max,
+			Scaled:  true,
+			Send:    !desired.Ignore,
 		}
 		d.addGroup(p, Group{Args: args, Template: &template, Say: desired.Say})
 	}

@@ -57,14 +57,14 @@ var poolRules = []Rule{
 		Faults: []string{"BR-09", "BR-56", "BR-57", "BR-59"},
 	},
 	{
-		Name:     "pool-desired-size-seeded",
-		Area:     "pools",
-		Level:    Mandatory,
-		Types:    []string{view.TypeNodeGroup},
-		Resource: poolDesiredSizeSeeded,
-		Why:      "An update would pull an autoscaled group back to the size in the code and drain busy nodes.",
+		Name:  "pool-desired-size-seeded",
+		Area:  "pools",
+		Level: Mandatory,
+		Types: []string{view.TypeNodeGroup},
+		Stack: poolDesiredSizeSeeded,
+		Why:   "An update would pull an autoscaled group back to the size in the code and drain busy nodes.",
 		Remedy: "put scalingConfig.desiredSize into the node group's own ignoreChanges (options of a component do " +
-			"not reach it)",
+			"not reach it), or make the group with components/nodegroup and a scaler that owns the size",
 		Faults: []string{"BR-13", "BR-14", "BR-15"},
 	},
 	{
@@ -208,18 +208,20 @@ func poolSystemFixed(c *Check, r view.Resource) {
 	}
 }
 
-func poolDesiredSizeSeeded(c *Check, r view.Resource) {
-	scaling := r.Props.Key("scalingConfig")
-	low, s1 := scaling.Key("minSize").Int()
-	high, s2 := scaling.Key("maxSize").Int()
-	if !c.Known(scaling.Key("minSize"), s1) || !c.Known(scaling.Key("maxSize"), s2) || low == high ||
-		view.EmptyFixed(r) {
-		return
+// poolDesiredSizeSeeded accepts a size that is sent when the group's component says that it belongs to the scaler: then
+// the bounds change, EKS takes all three numbers at once, and the size is the one that the group has. Whether it moves,
+// only the plan shows (policy/cmd/plancheck).
+func poolDesiredSizeSeeded(c *Check, g view.Graph) {
+	owned := map[string]bool{}
+	for _, r := range g.OfType(view.TypePoolGroup) {
+		owner, _ := r.Props.Key("desiredSizeOwner").Text()
+		owned[r.URN] = owner == "scaler"
 	}
-	if !view.IgnoresDesiredSize(r) {
-		c.Violation(scaling.Key("desiredSize"), "a group between %s and %s nodes belongs to its scaler, and this "+
-			"update would set it",
-			scaling.Key("minSize").Show(), scaling.Key("maxSize").Show())
+	for _, p := range scaled(c, g) {
+		if scaling := p.Props.Key("scalingConfig"); !view.IgnoresDesiredSize(p.Resource) && !owned[p.Parent] {
+			c.Violation(scaling.Key("desiredSize"), "a group between %s and %s nodes belongs to its scaler, and this "+
+				"update would set it", scaling.Key("minSize").Show(), scaling.Key("maxSize").Show())
+		}
 	}
 }
 

@@ -90,7 +90,7 @@ var poolMutations = []mutation{
 		rule:     "pool-desired-size-seeded",
 		resource: "gpu-ca-group",
 		about:    "field faults BR-13 and BR-15: desired size is not ignored",
-		edit:     func(_ testing.TB, r *graphtest.Record) { r.IgnoreChanges = nil },
+		edit:     func(_ testing.TB, r *graphtest.Record) { r.IgnoreChanges, r.Parent = nil, "" },
 	},
 	{
 		rule:     "pool-gpu-kept",

@@ -72,6 +72,11 @@ var variants = []variant{
 		edit:     func(_ testing.TB, r *graphtest.Record) { r.IgnoreChanges = []string{"scalingConfig"} },
 	},
 	{
+		about:    "the live size of a group whose bounds change, which its component knows",
+		resource: "gpu-ca-group",
+		edit:     func(_ testing.TB, r *graphtest.Record) { r.IgnoreChanges = nil },
+	},
+	{
 		about:    "an expiry of a week",
 		resource: "gpu-l4-pool",
 		edit:     set("168h", "spec", "template", "spec", "expireAfter"),

@@ -10,6 +10,7 @@ const (
 	TypeStack          = "pulumi:pulumi:Stack"
 	TypeLaunchTemplate = "aws:ec2/launchTemplate:LaunchTemplate"
 	TypeNodeGroup      = "aws:eks/nodeGroup:NodeGroup"
+	TypePoolGroup      = "headroom:nodegroup:NodeGroup" // the component around it
 	TypeCluster        = "aws:eks/cluster:Cluster"
 	TypeAddon          = "aws:eks/addon:Addon"
 	TypeRole           = "aws:iam/role:Role"

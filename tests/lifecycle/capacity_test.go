@@ -243,7 +243,7 @@ func TestLargestGangWhenAZoneGoes(t *testing.T) {
 	e := start(t, config.Environment{
 		Network: config.Network{Zones: []string{"us-west-2a", "us-west-2b", "us-west-2c"}},
 		Pools:   []config.Pool{gangs},
-	}, changesBounds(t))
+	})
 	if p := e.pool(e.up().Outputs, "gangs"); p.LargestGang != 3 || p.Nodes.Maximum != 8 {
 		t.Errorf("over three zones: %+v, largest gang %d", p.Nodes, p.LargestGang)
 	}

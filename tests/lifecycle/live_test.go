@@ -14,7 +14,7 @@ import (
 func TestTheDocumentSaysWhatLivesAndNotWhatIsConfigured(t *testing.T) {
 	moved := autoscaled("moved", "g6.xlarge", 3)
 	moved.CapacityTypes = []pool.CapacityType{pool.OnDemand}
-	e := start(t, config.Environment{Pools: []config.Pool{moved}}, changesBounds(t))
+	e := start(t, config.Environment{Pools: []config.Pool{moved}})
 	if p := promise(e.pool(e.up().Outputs, "moved")); p != (promised{0, 3, 3, capacity.ConfiguredKind}) {
 		t.Fatalf("%+v", p)
 	}

@@ -80,15 +80,8 @@ func tiered() config.Pool {
 	return p
 }
 
-// changesBounds is a fault of the pack: where bounds change, the live size is sent along, and the rule takes that for a
-// size which the code sets. So it refuses every change of bounds, by a remedy that no user can apply.
-func changesBounds(t *testing.T) func(*run.Options) {
-	t.Helper()
-	return withoutRule(t, "pool-desired-size-seeded")
-}
-
 func TestGroupsOfClusterAutoscaler(t *testing.T) {
-	e := start(t, config.Environment{Pools: []config.Pool{tiered()}}, changesBounds(t))
+	e := start(t, config.Environment{Pools: []config.Pool{tiered()}})
 	e.step("the Auto Scaling group carries the pool's labels, taints and resources", func() {
 		e.up()
 		const prefix = "k8s.io/cluster-autoscaler/node-template/"
@@ -174,7 +167,7 @@ func changedBoundsKeepLiveSizes(e *environment) {
 		if steps := groupSteps(raised); len(steps) != 1 || len(raised.Steps) != 1 {
 			e.t.Errorf("the update does %v", raised.Ops())
 		}
-		if said := raised.Messages("info"); !strings.Contains(said, "bounds go from 0..14 to 0..15, desired size "+
+		if said := raised.Messages("info"); !strings.Contains(said, "bounds are to go from 0..14 to 0..15, desired size "+
 			"stays at 12") {
 			e.t.Errorf("it says %q", said)
 		}
@@ -215,7 +208,7 @@ func TestGroupForEachZoneAndClaims(t *testing.T) {
 	e := start(t, config.Environment{
 		Network: config.Network{Zones: []string{"us-west-2a", "us-west-2b", "us-west-2c"}},
 		Pools:   []config.Pool{claims},
-	}, changesBounds(t))
+	})
 	e.step("the pool's counts are split over a group for each zone", func() {
 		p := e.pool(e.up().Outputs, "claims")
 		got := map[string][3]int{}

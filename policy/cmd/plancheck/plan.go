@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -133,19 +134,20 @@ func Refusals(plan Plan, allowed []string) (refused []string) {
 	return refused
 }
 
-// movesDesiredSize holds for an update that touches the desired size of a group with room to scale. Providers may only
-// name scalingConfig as changed; then the inputs decide.
+// movesDesiredSize holds for an update that touches the desired size of a group with room to scale, and none of its
+// bounds. With a bound EKS takes all three numbers at once, and the program sends the size that the group has, which may
+// be another than the state remembers. Where both inputs are known they decide; providers name the change in several
+// ways.
 func movesDesiredSize(s Step) bool {
-	low, high, now := size(s.New, "minSize"), size(s.New, "maxSize"), size(s.New, "desiredSize")
-	if low == high && low != nil {
+	if low := size(s.New, "minSize"); low != nil && low == size(s.New, "maxSize") {
 		return false
 	}
-	for path := range s.DetailedDiff {
-		if path == "scalingConfig.desiredSize" {
-			return true
-		}
+	if s.Old == nil || s.New == nil {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(s.DetailedDiff)),
+			func(path string) bool { return strings.Contains(path, "desiredSize") })
 	}
-	return s.DetailedDiff == nil && slices.Contains(s.Diffs, "scalingConfig") && size(s.Old, "desiredSize") != now
+	moved := func(key string) bool { return size(s.Old, key) != size(s.New, key) }
+	return moved("desiredSize") && !moved("minSize") && !moved("maxSize")
 }
 
 func size(state *StepState, key string) any {

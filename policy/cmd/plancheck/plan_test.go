@@ -54,6 +54,12 @@ func TestRefusals(t *testing.T) {
 			step("update", nodeGroup, "g",
 				`,"diffs":["scalingConfig"],"detailedDiff":{"scalingConfig.maxSize":{"kind":"update"}},"new":`+
 					scaling(3, 3, 30)), ""},
+		"a maximum and the live size beside it": {
+			step("update", nodeGroup, "g", `,"diffs":["scalingConfig"],"detailedDiff":null,"old":`+scaling(3, 12, 20)+
+				`,"new":`+scaling(3, 5, 30)), ""},
+		"field fault BR-15: a size alone, whatever the provider names": {
+			step("update", nodeGroup, "g", `,"diffs":["scalingConfig"],"detailedDiff":{"scalingConfig":{}},"old":`+
+				scaling(3, 12, 20)+`,"new":`+scaling(3, 3, 20)), "BR-15"},
 		"size of a fixed group": {
 			step("update", nodeGroup, "g",
 				`,"diffs":["scalingConfig"],"detailedDiff":{"scalingConfig.desiredSize":{"kind":"update"}},"new":`+
