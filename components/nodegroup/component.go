@@ -79,7 +79,8 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	c := &NodeGroup{}
 	inputs := pulumi.Map{"pool": pulumi.String(a.Pool), "instanceTypes": pulumi.ToStringArray(a.InstanceTypes)}
 	if a.Scaling.Scaled {
-		inputs["desiredSizeOwner"] = pulumi.String("scaler") // the policy pack reads it: a size that is sent is the live one
+		// the policy pack reads it: a size that is sent is the live one
+		inputs["desiredSizeOwner"] = pulumi.String("scaler")
 	}
 	if err := ctx.RegisterComponentResourceV2(groupType, name, inputs, c, opts...); err != nil {
 		return nil, fmt.Errorf("register %s: %w", name, err)

@@ -162,11 +162,17 @@ func capacityHasScaler(c *Check, g view.Graph) {
 		if missing := missingScaler(c, g, scaler); missing != "" {
 			c.Violation(at, "%s nodes are realized, the scaler is %s, and %s", a.Key("nodes", "realized").Show(),
 				a.Key("scaler").Show(), missing)
-		} else if len(groupsNamed(groups, name)) == 0 {
-			c.Violation(at, "no node group or NodePool of this stack has the label %s with the value %s",
-				pool.PoolLabel,
-				a.Key("name").Show())
+			continue
 		}
+		if len(groupsNamed(groups, name)) > 0 {
+			continue
+		}
+		if given := g.Output(view.ManifestsOutput); given.State() == view.Unknown {
+			c.Unknown(given)
+			continue
+		}
+		c.Violation(at, "no node group or NodePool of this stack or its manifests has the label %s with the value %s",
+			pool.PoolLabel, a.Key("name").Show())
 	}
 }
 

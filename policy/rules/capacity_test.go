@@ -52,6 +52,18 @@ var capacityMutations = []mutation{
 		unknown:  p("spec", "limits"),
 	},
 	{
+		rule:  "capacity-within-pool",
+		about: "the limit of a NodePool that others apply",
+		graph: func(g []graphtest.Record) []graphtest.Record {
+			for _, r := range g {
+				if r.Name == "gpu-l4-pool" {
+					r.Props["spec"].(map[string]any)["limits"] = map[string]any{pool.GPUResource: "2"}
+				}
+			}
+			return asManifest(g, "gpu-l4-pool")
+		},
+	},
+	{
 		rule:     "capacity-within-pool",
 		resource: "gpu-dra-pool",
 		about:    "a cpu limit of one node under an advertised two",

@@ -195,7 +195,7 @@ func waitsFor(c *Check, pattern view.Value) (events []interruption, known bool) 
 	document := pattern.JSON()
 	sources, s1 := document.Key("source").Texts()
 	details, s2 := document.Key("detail-type").Texts()
-	if max(s1, s2) == view.Unknown {
+	if s1 == view.Unknown || s2 == view.Unknown {
 		c.Unknown(pattern)
 		return nil, false
 	}

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"testing"
+
 	"github.com/headroom-eks/headroom/policy/graphtest"
 )
 
@@ -88,4 +90,18 @@ var interruptionMutations = []mutation{
 			`"Resource": ["arn:aws:sqs:us-west-2:123456789012:dev-interruption-1a2b3c4", `+
 				`"arn:aws:sqs:us-west-2:123456789012:other"]`, "policy"),
 	},
+}
+
+// The parts of a pattern may become known one after the other.
+func TestAPatternThatIsKnownInPartIsUnknown(t *testing.T) {
+	records := graphtest.Golden(t)
+	graphtest.Find(t, records, "interruption-spot").Props["eventPattern"] = map[string]any{
+		"source":      graphtest.Unknown{},
+		"detail-type": []any{"EC2 Spot Instance Interruption Warning"},
+	}
+	for _, f := range evaluate(records, testEnv, nil)["interruption-rules-complete"] {
+		if !f.Unknown {
+			t.Errorf("reported: %s", f.Text)
+		}
+	}
 }

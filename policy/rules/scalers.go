@@ -26,7 +26,8 @@ var scalerRules = []Rule{
 		Area:  "scalers",
 		Level: Mandatory,
 		Stack: scalersDisjoint,
-		Why:   "Two scalers answer the same pending pod: one of the two nodes comes up unused.",
+		Why: "A pending pod gets a node that it does not need: two scalers answer it and one of the two nodes comes up " +
+			"unused, or the node is one of another device mode, where it never runs.",
 		Remedy: "give each pool a NoSchedule taint on a key that the other does not use, or declare podsSelectPool " +
 			"in headroom:environment; Auto Mode goes alone",
 		Types:  []string{view.TypeNodeGroup, view.TypeNodePool, view.TypeCluster},
@@ -163,19 +164,46 @@ func scalersDisjoint(c *Check, g view.Graph) {
 	if c.Env.PodsSelectPool {
 		return
 	}
-	for _, p := range karpenter {
-		for _, q := range groups {
-			if p.Unread || q.Unread {
+	modes := deviceModes(c, g)
+	served := slices.Concat(karpenter, groups, auto)
+	for i, p := range served {
+		for _, q := range served[:i] {
+			scalers, devices := p.Managed != q.Managed, differ(modes, p, q)
+			switch {
+			case !scalers && !devices:
+			case p.Unread || q.Unread:
 				c.Unknown(p.TaintsV)
-				continue
+			case apart(p, q) && apart(q, p):
+			case scalers:
+				c.Violation(p.TaintsV, "a pod could fit pool %s of cluster-autoscaler and pool %s of Karpenter",
+					p.Label.Show(), q.Label.Show())
+			default:
+				c.Violation(p.TaintsV, "a pod could fit pool %s and pool %s, and its GPUs are claimed in another way "+
+					"there",
+					p.Label.Show(), q.Label.Show())
 			}
-			if apart(p, q) && apart(q, p) {
-				continue
-			}
-			c.Violation(p.TaintsV, "a pod could fit pool %s of Karpenter and pool %s of cluster-autoscaler",
-				p.Label.Show(), q.Label.Show())
 		}
 	}
+}
+
+// deviceModes of the pools that are advertised, by name.
+func deviceModes(c *Check, g view.Graph) map[string]string {
+	modes := map[string]string{}
+	for _, a := range advertisedPools(c, g) {
+		name, s1 := a.Key("name").Text()
+		mode, s2 := a.Key("deviceMode").Text()
+		if c.Known(a.Key("name"), s1) && c.Known(a.Key("deviceMode"), s2) {
+			modes[name] = mode
+		}
+	}
+	return modes
+}
+
+// differ says that both pools are advertised and that pods claim their GPUs in different ways.
+func differ(modes map[string]string, p, q view.Group) bool {
+	one, _ := p.Label.Text()
+	other, _ := q.Label.Text()
+	return modes[one] != "" && modes[other] != "" && modes[one] != modes[other]
 }
 
 // autoModeAlone reports other pools beside Auto Mode, and pools of Auto Mode in a cluster where it is off.

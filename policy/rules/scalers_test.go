@@ -47,6 +47,13 @@ var scalerMutations = []mutation{
 	},
 	{
 		rule:     "scalers-disjoint",
+		resource: "gpu-dra-pool",
+		about:    "two device modes of Karpenter that one pod fits",
+		edit:     set("serving", "spec", "template", "spec", "taints", 1, "key"),
+		unknown:  p("spec", "template", "spec", "taints", 1, "key"),
+	},
+	{
+		rule:     "scalers-disjoint",
 		resource: "cluster-eks-eksCluster",
 		about:    "field fault BR-10: Auto Mode beside the others",
 		edit:     set(true, "computeConfig", "enabled"),

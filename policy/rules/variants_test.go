@@ -1,10 +1,12 @@
 package rules
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/headroom-eks/headroom/policy/graphtest"
 	"github.com/headroom-eks/headroom/policy/view"
+	"sigs.k8s.io/yaml"
 )
 
 // variant is right in another way than the golden graph.
@@ -12,6 +14,27 @@ type variant struct {
 	about, resource string
 	edit            func(testing.TB, *graphtest.Record)
 	graph           func([]graphtest.Record) []graphtest.Record
+}
+
+// asManifest takes a NodePool out of the stack and puts it into the output of manifests.
+func asManifest(g []graphtest.Record, name string) []graphtest.Record {
+	for _, r := range g {
+		if r.Name != name {
+			continue
+		}
+		object := maps.Clone(r.Props)
+		object["kind"] = "NodePool"
+		text, err := yaml.Marshal(object)
+		if err != nil {
+			panic(err)
+		}
+		for _, stack := range g {
+			if stack.Type == view.TypeStack {
+				stack.Props[view.ManifestsOutput] = map[string]any{name + ".yaml": string(text)}
+			}
+		}
+	}
+	return graphtest.Drop(g, name)
 }
 
 var variants = []variant{
@@ -75,6 +98,12 @@ var variants = []variant{
 		about:    "the live size of a group whose bounds change, which its component knows",
 		resource: "gpu-ca-group",
 		edit:     func(_ testing.TB, r *graphtest.Record) { r.IgnoreChanges = nil },
+	},
+	{
+		about:    "a pool whose NodePool others apply",
+		resource: "headroom-dev",
+		edit:     func(testing.TB, *graphtest.Record) {},
+		graph:    func(g []graphtest.Record) []graphtest.Record { return asManifest(g, "gpu-l4-pool") },
 	},
 	{
 		about:    "an expiry of a week",

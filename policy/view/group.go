@@ -159,15 +159,32 @@ func IgnoresDesiredSize(r Resource) bool {
 	})
 }
 
-// Groups of the graph, in its order.
+// Groups of the graph, in its order, and after them the NodePools that the stack gives as manifests to those who apply
+// them elsewhere.
 func (g Graph) Groups() []Group {
 	var pools []Group
-	for _, r := range g.Resources {
+	for _, r := range slices.Concat(g.Resources, g.manifests()) {
 		if p, ok := ReadGroup(r); ok {
 			pools = append(pools, p)
 		}
 	}
 	return pools
+}
+
+// ManifestsOutput is the stack output with the manifests that others apply: file name to YAML.
+const ManifestsOutput = "manifests"
+
+// manifests gives the NodePools of that output as if they were resources; their URN is the stack's.
+func (g Graph) manifests() (out []Resource) {
+	files := g.Output(ManifestsOutput)
+	names, _ := files.Keys()
+	for _, name := range names {
+		object := files.Key(name).YAML()
+		if kind, _ := object.Key("kind").Text(); kind == "NodePool" {
+			out = append(out, Resource{Type: TypeNodePool, Name: name, URN: object.URN(), Props: object})
+		}
+	}
+	return out
 }
 
 // MaxNodes is the most nodes the pool's own resource allows, and where that is written. Limits in CPU and GPUs are

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
+	"sigs.k8s.io/yaml"
 )
 
 // State of a property: a preview knows less than an update.
@@ -220,6 +221,21 @@ func (v Value) JSON() Value {
 		}
 	}
 	return v
+}
+
+// YAML reads a string that holds a YAML document as a value. Text that is no YAML is unknown.
+func (v Value) YAML() Value {
+	text, state := v.Text()
+	if state != Known {
+		return v
+	}
+	document, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		v.raw = property.New(property.Computed)
+		return v
+	}
+	v.raw = property.New(string(document))
+	return v.JSON()
 }
 
 // plain turns decoded JSON into what property.Any takes.

@@ -20,17 +20,10 @@ import (
 )
 
 // Moving a live pool to GitOps must not delete it.
-// appliedElsewhere is a fault of the pack: the rule looks for a pool's NodePool in the stack, and refuses what pools
-// promise whose manifests GitOps has applied.
-func appliedElsewhere(t *testing.T) func(*run.Options) {
-	t.Helper()
-	return withoutRule(t, "capacity-has-scaler")
-}
-
 func TestALivePoolMovesToGitOpsWithItsNodes(t *testing.T) {
 	e := start(t, config.Environment{
 		Pools: []config.Pool{provisioned("gpu-l4", pool.Karpenter, "g6.xlarge", 4, pool.OnDemand)},
-	}, appliedElsewhere(t))
+	})
 	e.up()
 	e.grow("gpu-l4", 2)
 	outputs := moveToGitOps(e)
@@ -129,7 +122,7 @@ func TestPoolsLeftToGitOpsBesideAnotherCluster(t *testing.T) {
 	env.Spot.CreateServiceLinkedRole = true
 	env.GitOps.NodePools = "manifests"
 	env.Karpenter = config.Karpenter{InterruptionQueueKeyArn: arn, InstanceProfile: true}
-	e := inAccountOf(owner, "test", env, appliedElsewhere(t))
+	e := inAccountOf(owner, "test", env)
 	var first run.Result
 
 	e.step("the account's role for spot is made for who asks", func() { // field fault BR-41

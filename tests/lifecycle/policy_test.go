@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -61,28 +60,6 @@ func withPack(t *testing.T, path string) func(*run.Options) {
 
 // policyOfTests is the path of the pack's configuration that every test has unless it says otherwise.
 var policyOfTests = filepath.Join("testdata", "policy.json")
-
-// withoutRule disables one rule of the pack that refuses what a test must do. Each use names a fault of the rule.
-func withoutRule(t *testing.T, rule string) func(*run.Options) {
-	t.Helper()
-	text, err := os.ReadFile(policyOfTests)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var settings map[string]any
-	if err := json.Unmarshal(text, &settings); err != nil {
-		t.Fatal(err)
-	}
-	settings["policies"].(map[string]any)[rule] = "disabled"
-	if text, err = json.Marshal(settings); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "policy.json")
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return withPack(t, path)
-}
 
 // spotted makes the account one that has run spot instances before.
 func (e *environment) spotted() {

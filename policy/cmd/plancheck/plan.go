@@ -135,9 +135,9 @@ func Refusals(plan Plan, allowed []string) (refused []string) {
 }
 
 // movesDesiredSize holds for an update that touches the desired size of a group with room to scale, and none of its
-// bounds. With a bound EKS takes all three numbers at once, and the program sends the size that the group has, which may
-// be another than the state remembers. Where both inputs are known they decide; providers name the change in several
-// ways.
+// bounds. With a bound EKS takes all three numbers at once, and the program sends the size that the group has, which
+// may be another than the state remembers. Where both inputs are known they decide; providers name the change in
+// several ways.
 func movesDesiredSize(s Step) bool {
 	if low := size(s.New, "minSize"); low != nil && low == size(s.New, "maxSize") {
 		return false
