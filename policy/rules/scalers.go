@@ -26,8 +26,8 @@ var scalerRules = []Rule{
 		Area:  "scalers",
 		Level: Mandatory,
 		Stack: scalersDisjoint,
-		Why: "A pending pod gets a node that it does not need: two scalers answer it and one of the two nodes comes up " +
-			"unused, or the node is one of another device mode, where it never runs.",
+		Why: "A pending pod gets a node that it does not need: two scalers answer it and one of the two nodes " +
+			"comes up unused, or the node is one of another device mode, where it never runs.",
 		Remedy: "give each pool a NoSchedule taint on a key that the other does not use, or declare podsSelectPool " +
 			"in headroom:environment; Auto Mode goes alone",
 		Types:  []string{view.TypeNodeGroup, view.TypeNodePool, view.TypeCluster},

@@ -167,8 +167,8 @@ func changedBoundsKeepLiveSizes(e *environment) {
 		if steps := groupSteps(raised); len(steps) != 1 || len(raised.Steps) != 1 {
 			e.t.Errorf("the update does %v", raised.Ops())
 		}
-		if said := raised.Messages("info"); !strings.Contains(said, "bounds are to go from 0..14 to 0..15, desired size "+
-			"stays at 12") {
+		const bounds = "bounds are to go from 0..14 to 0..15, desired size stays at 12"
+		if said := raised.Messages("info"); !strings.Contains(said, bounds) {
 			e.t.Errorf("it says %q", said)
 		}
 		if got := sizesOf(e.group("gpu-l4")); got != [3]int{0, 12, 15} {
