@@ -10,7 +10,7 @@ import (
 // Change of one pool between two documents.
 type Change struct {
 	Pool string
-	// Lower tells that the pool promises fewer nodes than before.
+	// Lower says that the pool promises less than before: fewer nodes, firm nodes, or nodes of one gang.
 	Lower bool
 	// Text says what changed, and by which ceiling where the maximum did.
 	Text string
@@ -33,7 +33,9 @@ func Diff(before, after Document) []Change {
 			continue
 		}
 		if text := was.changes(p); text != "" {
-			out = append(out, Change{p.Name, p.Nodes.Maximum < was.Nodes.Maximum, text})
+			lower := p.Nodes.Maximum < was.Nodes.Maximum || p.Nodes.Firm < was.Nodes.Firm ||
+				p.LargestGang < was.LargestGang
+			out = append(out, Change{p.Name, lower, text})
 		}
 	}
 	for _, p := range before.Pools {

@@ -80,7 +80,13 @@ func observe(ctx *pulumi.Context, p plan.Plan, made *build.Made, now func() time
 		if !ctx.DryRun() {
 			o.Groups = c.groups(p.Pools)
 		}
-		text, err := json.Marshal(p.Document(o))
+		computed := p.Document(o)
+		if ctx.DryRun() {
+			if err := warnOfFalls(ctx, computed); err != nil {
+				return "", err
+			}
+		}
+		text, err := json.Marshal(computed)
 		return string(text), err
 	}).(pulumi.StringOutput)
 }

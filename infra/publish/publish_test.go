@@ -2,7 +2,9 @@ package publish
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/headroom-eks/headroom/capacity"
 	"github.com/headroom-eks/headroom/pool"
@@ -36,5 +38,31 @@ func TestPoolsOfClaimsReachTheOutput(t *testing.T) {
 	}
 	if got := pools[0].(map[string]any); got["name"] != "claims" || got["nodes"] != 3.0 {
 		t.Errorf("%v", got)
+	}
+}
+
+func TestAFallOfAnyNumberIsNamedUntilTheOutputIsWritten(t *testing.T) {
+	document := func(maximum, firm, gang int) capacity.Document {
+		return capacity.Document{ValidUntil: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Pools: []capacity.Pool{
+			{Name: "gpu", Nodes: capacity.Counts{Maximum: maximum, Firm: firm}, LargestGang: gang},
+		}}
+	}
+	before := document(4, 3, 2)
+	for _, c := range []struct {
+		after capacity.Document
+		want  string
+	}{
+		{document(4, 3, 2), ""},
+		{document(5, 4, 3), ""},
+		{document(3, 3,
+			2), `too much of "gpu" (maximum 4 -> 3) until this update has ended (valid until 2026-01-02T03:04:05Z)`},
+		{document(4, 2, 2), `"gpu" (firm 3 -> 2)`},
+		{document(4, 3, 1), `"gpu" (largest gang 2 -> 1)`},
+		{capacity.Document{}, `"gpu" (gone, had 0 of 4 nodes)`},
+	} {
+		got := falls(before, c.after)
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/headroom-eks/headroom/capacity"
@@ -61,7 +62,23 @@ func TestTheDocumentSaysWhatLivesAndNotWhatIsConfigured(t *testing.T) {
 			return nil
 		})
 	})
+	fallsInAPreview(e)
 	boundsCutByHand(e)
+}
+
+func fallsInAPreview(e *environment) {
+	e.step("a preview names the pools of which the output says too much until the update has ended", func() {
+		e.up()
+		if said := e.preview().Messages("warning"); strings.Contains(said, "says too much") {
+			e.t.Errorf("nothing changes, and the preview says %q", said)
+		}
+		e.trying(func(env *config.Environment) { env.Pools[0].MaxNodeCount = new(2) }, func() {
+			if said := e.preview().Messages("warning"); !strings.Contains(said,
+				`the output says too much of "moved" (maximum 3 -> 2`) {
+				e.t.Errorf("the preview says %q", said)
+			}
+		})
+	})
 }
 
 func boundsCutByHand(e *environment) {
