@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,6 +23,7 @@ var rows = []row{
 	{"preview of dev against a bare eks.Cluster and one node group", "at most 1.5 times", false, againstBare},
 	{"preview with 10, 100 and 500 pools", "no faster than linear, under 1 GiB", false, manyPools},
 	{"capacity arithmetic for 1,000 pools", "under 50 ms", false, arithmetic},
+	{"promised of what an exact search could promise", "at least 0.95 in every family", false, promisedShare},
 	{"policy pack: cold build", "under 60 CPU s", true, coldPolicy},
 	{"policy pack: added to a preview", "under 10 %", false, policyOverhead},
 }
@@ -208,6 +210,32 @@ func arithmetic(ctx context.Context, b *bench) (string, bool, error) {
 	}
 	ns, err := strconv.ParseFloat(match[1], 64)
 	return fmt.Sprintf("%.1f ms", ns/1e6), ns < 50e6, err
+}
+
+// promisedShare draws worlds of each family of capacity/plan, and shows the family in which least is promised.
+func promisedShare(ctx context.Context, b *bench) (string, bool, error) {
+	out, err := b.output(ctx, b.root, "go", append([]string{"test", "-run=^$", "-bench=PromisedOfWhatCouldBe",
+		"-benchtime=20x"}, append(languageHostFlags, "./capacity/plan")...)...)
+	if err != nil {
+		return "", false, err
+	}
+	families := regexp.MustCompile(`PromisedOfWhatCouldBe/(\S+)-\d+\s.*\s([\d.]+) promised/possible`).
+		FindAllStringSubmatch(out, -1)
+	if len(families) == 0 {
+		return "", false, fmt.Errorf("no benchmark in %q", out)
+	}
+	least, where := math.Inf(1), ""
+	for _, family := range families {
+		share, err := strconv.ParseFloat(family[2], 64)
+		if err != nil {
+			return "", false, err
+		}
+		if name := strings.ReplaceAll(family[1], "_", " "); share < least {
+			least, where = share, name
+		}
+		fmt.Printf("  %s: %.2f\n", strings.ReplaceAll(family[1], "_", " "), share)
+	}
+	return fmt.Sprintf("%.2f or more in %d families; least: %s", least, len(families), where), least >= 0.95, nil
 }
 
 // policyOverhead compares first previews of dev: every resource is shown to every rule.
