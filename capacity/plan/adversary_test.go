@@ -171,10 +171,14 @@ func (w *tiny) layouts(p tinyPool, most int) (out []layout) {
 					return
 				}
 			}
+			beyond := 0 // each NodePool of a pool may pass its own limit for a while
 			for way := range w.ways {
-				if p.wayShare != nil && newByWay[way] > 0 && l.byWay[way] > p.wayShare[way] {
-					return
+				if p.wayShare != nil {
+					beyond += min(newByWay[way], max(0, l.byWay[way]-p.wayShare[way]))
 				}
+			}
+			if beyond > p.surge {
+				return
 			}
 			out = append(out, l)
 			return

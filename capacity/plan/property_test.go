@@ -44,7 +44,14 @@ func anyInput(t *rapid.T) Input {
 		in.Limits = append(in.Limits, l)
 	}
 	for i := range rapid.IntRange(1, 6).Draw(t, "pools") {
-		in.Pools = append(in.Pools, anyPool(t, fmt.Sprintf("p%d", i)))
+		p := anyPool(t, fmt.Sprintf("p%d", i))
+		if len(p.Uses) > 0 && len(p.CapacityTypes) == 2 && rapid.IntRange(0, 2).Draw(t, "a limit for each way") == 0 {
+			for _, way := range p.CapacityTypes {
+				nodes := rapid.IntRange(0, 5).Draw(t, "of "+string(way))
+				in.Limits = append(in.Limits, share(&p, "", []pool.CapacityType{way}, nodes))
+			}
+		}
+		in.Pools = append(in.Pools, p)
 	}
 	return in
 }

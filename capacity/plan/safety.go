@@ -171,7 +171,8 @@ func (w *world) weigh(n *need, t set, step int, exact bool) (weighed set, counts
 const noDemand = 1 << 61
 
 // supplies of the pool into every set (step 6): of what a node takes in different places the most, and of a place that
-// has a share, or is not the pool's any more, no more nodes than the share or than those that run there.
+// has a share, or is not the pool's any more, no more nodes than the share or than those that run there. A scaler that
+// may pass the pool's maximum for a while may pass each share.
 func (m *member) findSupplies(w *world) {
 	alike := m.shareless && len(m.left) == 0 // the same for all pools of its class
 	if alike && m.class.supplies != nil {
@@ -185,10 +186,10 @@ func (m *member) findSupplies(w *world) {
 	for id, u := range w.sets {
 		s := supply{}
 		for i, n := range m.needs {
-			most := 0
+			most, surge := 0, 0
 			for _, p := range n.places {
 				if cost := u.takes(p.draws); cost > 0 {
-					s.cost = max(s.cost, cost)
+					s.cost, surge = max(s.cost, cost), m.surge()
 					most += max(p.share, m.runsAt(p))
 				}
 			}
@@ -198,7 +199,7 @@ func (m *member) findSupplies(w *world) {
 					most += min(l.nodes, mostNodes)
 				}
 			}
-			s.most = min(max(s.most, most), mostNodes)
+			s.most = min(max(s.most, most+surge), mostNodes)
 		}
 		m.supplies[id] = s
 	}

@@ -111,7 +111,7 @@ func (w *tiny) unblocked(q, others int, hold, share []int, first int, set []int,
 		if other == q {
 			continue
 		}
-		cost, most := 0, 0
+		cost, most, surge := 0, 0, 0
 		theirs := o.share
 		if first > 0 {
 			theirs = o.wayShare
@@ -127,16 +127,16 @@ func (w *tiny) unblocked(q, others int, hold, share []int, first int, set []int,
 			if o.draws(w, i) {
 				grows = hold[other]
 				if theirs != nil {
-					grows = max(theirs[i-first], runs)
+					grows, surge = max(theirs[i-first], runs), o.surge
 				}
 			} else {
 				grows = runs
 			}
-			if grows > 0 {
+			if grows+surge > 0 {
 				cost, most = max(cost, ceilDiv(unit/p.cost[i]*o.cost[i], step)), most+grows
 			}
 		}
-		left -= cost * min(hold[other], most)
+		left -= cost * min(hold[other], most+surge)
 	}
 	return left > 0
 }

@@ -84,6 +84,26 @@ func TestAShareOfOnDemandNodesGivesAMixedPoolItsSpotBack(t *testing.T) {
 	wants(t, allocate(limits, reserved, mixed), map[string][2]int{"firm": {12, 12}, "mixed": {16, 4}})
 }
 
+// Though the mixed pool is served first, it can take no more of the on-demand quota than its part of it.
+func TestAShareOfOnDemandNodesGivesAFirmPoolBackWhatAMixedOneCouldTake(t *testing.T) {
+	mixed, reserved := g6("mixed", 16, both), g6("firm", 12, onDemand)
+	mixed.Priority = 10
+	got := wants(t, allocate(quotas(64, 64), mixed, reserved), map[string][2]int{"mixed": {16, 16}, "firm": {0, 0}})
+	if rival := got["firm"].Ceilings[0].Rival; rival != "mixed" {
+		t.Errorf("firm names rival %q", rival)
+	}
+	limits := append(quotas(64, 64), share(&mixed, "", onDemand, 4), share(&mixed, "", spotOnly, 12))
+	wants(t, allocate(limits, mixed, reserved), map[string][2]int{"mixed": {16, 4}, "firm": {12, 12}})
+}
+
+// Each of the two NodePools may pass its own limit for a while, so the quota is kept for one node more than the share.
+func TestASurgeMayPassAShareToo(t *testing.T) {
+	mixed, reserved := g6("mixed", 16, both), g6("firm", 12, onDemand)
+	mixed.Priority, mixed.SurgeNodes = 10, 1
+	limits := append(quotas(64, 64), share(&mixed, "", onDemand, 4), share(&mixed, "", spotOnly, 12))
+	wants(t, allocate(limits, mixed, reserved), map[string][2]int{"mixed": {16, 4}, "firm": {11, 11}})
+}
+
 // Zone a has addresses for no node, b and c for two each; the configuration gives each zone one.
 func TestASpreadPoolGetsInEachZoneTheSmallerOfShareAndAddresses(t *testing.T) {
 	p := inZones(l4("spread", pool.ClusterAutoscaler, 3, 0), 30)

@@ -146,7 +146,7 @@ func TestPoolRegistersBothObjectsAsPlanned(t *testing.T) {
 		SubnetIDs:        []string{"subnet-b", "subnet-a"},
 		SecurityGroupIDs: []string{"sg-1"},
 	})
-	nodePool, err := nodepool.PlanNodePool(gpuSpec(), automode.NodeClass)
+	nodePool, err := nodepool.PlanNodePool(nodepool.Parts(gpuSpec())[0], automode.NodeClass)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func class(c automode.Class) nodepool.NodeClass {
 // planned gives the value at a path of the NodePool's spec.
 func planned(t *testing.T, spec nodepool.Spec) (at func(path ...string) any) {
 	t.Helper()
-	nodePool, err := nodepool.PlanNodePool(spec, automode.NodeClass)
+	nodePool, err := nodepool.PlanNodePool(nodepool.Parts(spec)[0], automode.NodeClass)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestEveryLimitLeavesRoomForTheMaximum(t *testing.T) {
 		a.GPUs, a.VCPUs = rapid.IntRange(1, 8).Draw(t, "gpus"), rapid.IntRange(2, 192).Draw(t, "vcpus")
 		a.DeviceMode = rapid.SampledFrom(pool.DeviceModes).Draw(t, "mode")
 		spec.Advertised = &a
-		nodePool, err := nodepool.PlanNodePool(spec, automode.NodeClass)
+		nodePool, err := nodepool.PlanNodePool(nodepool.Parts(spec)[0], automode.NodeClass)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,15 +36,15 @@ type Args struct {
 	KeepOnDelete bool
 }
 
-// NodePool is a pool with its node class.
+// NodePool is a pool: its NodePools and their node class.
 type NodePool struct {
 	pulumi.ResourceState
 
-	// Name of the NodePool, known once it is there.
+	// Name of the pool, known once all its NodePools are there.
 	Name pulumi.StringOutput
 }
 
-// New makes the node class and then the NodePool.
+// New makes the node class and then the NodePools.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*NodePool, error) {
 	if err := validateArgs(name, args).Err(); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, fmt.Errorf("create node class of %s: %w", name, err)
 	}
 
-	nodePool, err := PlanNodePool(args.Spec, args.Class.Kind)
+	nodePools, err := planNodePools(args)
 	if err != nil {
 		return nil, fmt.Errorf("plan %s: %w", name, err)
 	}
@@ -77,16 +77,34 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		// The deletion ends when the last node is gone, and not when the NodePool is.
 		"pulumi.com/deletionPropagationPolicy": pulumi.String("foreground"),
 	}
-	made, err := apply(ctx, name+"-pool", nodePool, annotations, pulumi.Parent(c),
-		// its nodes need the class until the last is gone
-		pulumi.DependsOn(append([]pulumi.Resource{classResource}, needs...)),
-		pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: deleteTimeout(args.Spec, args.Class.Kind).String()}),
-		pulumi.RetainOnDelete(args.KeepOnDelete))
-	if err != nil {
-		return nil, fmt.Errorf("create NodePool of %s: %w", name, err)
+	var made []any
+	for i, nodePool := range nodePools {
+		one, err := apply(ctx, name+partSuffixes[i], nodePool, annotations, pulumi.Parent(c),
+			// its nodes need the class until the last is gone
+			pulumi.DependsOn(append([]pulumi.Resource{classResource}, needs...)),
+			pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: deleteTimeout(args.Spec, args.Class.Kind).String()}),
+			pulumi.RetainOnDelete(args.KeepOnDelete))
+		if err != nil {
+			return nil, fmt.Errorf("create NodePool of %s: %w", name, err)
+		}
+		made = append(made, one.ID())
 	}
-	c.Name = made.ID().ApplyT(func(pulumi.ID) string { return args.Spec.Name }).(pulumi.StringOutput)
+	c.Name = pulumi.All(made...).ApplyT(func([]any) string { return args.Spec.Name }).(pulumi.StringOutput)
 	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"name": c.Name})
+}
+
+// partSuffixes of the resources of a pool's NodePools, in the order of Parts.
+var partSuffixes = [...]string{"-pool", "-spot"}
+
+func planNodePools(args *Args) (manifests []Manifest, err error) {
+	for _, part := range Parts(args.Spec) {
+		m, err := PlanNodePool(part, args.Class.Kind)
+		if err != nil {
+			return nil, err
+		}
+		manifests = append(manifests, m)
+	}
+	return manifests, nil
 }
 
 // Manifests gives the objects that New makes as files, name to YAML, for a GitOps tool to apply.
@@ -95,6 +113,10 @@ func Manifests(name string, args *Args) (pulumi.StringMapOutput, error) {
 		return pulumi.StringMapOutput{}, err
 	}
 	spec, class := args.Spec, args.Class
+	nodePools, err := planNodePools(args)
+	if err != nil {
+		return pulumi.StringMapOutput{}, fmt.Errorf("plan %s: %w", name, err)
+	}
 	return pulumi.All(args.Cluster.Name, args.SubnetIDs, args.Cluster.SecurityGroupID, orEmpty(args.RoleName),
 		orEmpty(args.InstanceProfile)).ApplyT(
 		func(v []any) (map[string]string, error) {
@@ -106,11 +128,7 @@ func Manifests(name string, args *Args) (pulumi.StringMapOutput, error) {
 			}
 			wiring.Role, _ = v[3].(string)
 			wiring.InstanceProfile, _ = v[4].(string)
-			nodePool, err := PlanNodePool(spec, class.Kind)
-			if err != nil {
-				return nil, err
-			}
-			return files(spec.Name, class.Manifest(spec.Name, wiring), nodePool)
+			return files(spec.Name, class.Manifest(spec.Name, wiring), nodePools)
 		}).(pulumi.StringMapOutput), nil
 }
 

@@ -25,11 +25,15 @@ func (m Manifest) YAML() (string, error) {
 	return string(out), nil
 }
 
-// files gives the manifests of a pool as files for GitOps: file name to YAML. The node class sorts before the NodePool,
-// which needs it.
-func files(pool string, class, nodePool Manifest) (map[string]string, error) {
+// files gives the manifests of a pool as files for GitOps: file name to YAML. The node class sorts before the
+// NodePools, which need it.
+func files(pool string, class Manifest, nodePools []Manifest) (map[string]string, error) {
+	manifests := map[string]Manifest{"1-nodeclass": class}
+	for i, nodePool := range nodePools {
+		manifests[fmt.Sprintf("%d-nodepool", i+2)] = nodePool
+	}
 	files := map[string]string{}
-	for suffix, manifest := range map[string]Manifest{"1-nodeclass": class, "2-nodepool": nodePool} {
+	for suffix, manifest := range manifests {
 		text, err := manifest.YAML()
 		if err != nil {
 			return nil, err

@@ -53,10 +53,10 @@ const (
 	osLabel           = "kubernetes.io/os"
 )
 
-// PlanNodePool gives the NodePool of a valid Spec (see Validate), referring to a node class of the given kind and the
-// pool's name. Errors only when the manifest cannot be written, which no Spec is known to cause.
-func PlanNodePool(spec Spec, kind ClassKind) (Manifest, error) {
-	spec = spec.withDefaults(kind)
+// PlanNodePool gives a NodePool of a valid Spec (see Validate and Parts), referring to a node class of the given kind
+// and the pool's name. Errors only when the manifest cannot be written, which no Spec is known to cause.
+func PlanNodePool(part Part, kind ClassKind) (Manifest, error) {
+	spec := part.Spec.withDefaults(kind)
 	labels := map[string]string{}
 	maps.Copy(labels, spec.Labels)
 	labels[pool.PoolLabel] = spec.Name
@@ -87,7 +87,7 @@ func PlanNodePool(spec Spec, kind ClassKind) (Manifest, error) {
 		return Manifest{}, err
 	}
 	return Manifest{
-		APIVersion: "karpenter.sh/v1", Kind: "NodePool", Metadata: map[string]any{"name": spec.Name}, Spec: body,
+		APIVersion: "karpenter.sh/v1", Kind: "NodePool", Metadata: map[string]any{"name": part.Name}, Spec: body,
 	}, nil
 }
 
@@ -128,7 +128,7 @@ func Requirements(spec Spec, kind ClassKind) []Requirement {
 	return out
 }
 
-// Limits of the whole pool, as canonical quantities, so that a later update finds no difference (field fault BR-26).
+// Limits of a part of a pool, as canonical quantities, so that a later update finds no difference (field fault BR-26).
 // Each allows MaxNodeCount whole nodes and not one more (field faults BR-22, BR-23).
 func Limits(spec Spec) map[string]string {
 	switch a, g := spec.Advertised, spec.General; {

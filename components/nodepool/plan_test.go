@@ -41,7 +41,7 @@ func mustPlan(t *testing.T, spec Spec, kind ClassKind) map[string]any {
 	if err := Validate("pool", spec, kind).Err(); err != nil {
 		t.Fatal(err)
 	}
-	m, err := PlanNodePool(spec, kind)
+	m, err := PlanNodePool(Parts(spec)[0], kind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestDefaultLabelsStayOffTheTemplate(t *testing.T) {
 func TestPlanLeavesTheSpecAlone(t *testing.T) {
 	for _, spec := range []Spec{gpuSpec(), generalSpec()} {
 		before, _ := json.Marshal(spec)
-		if _, err := PlanNodePool(spec, EC2NodeClass); err != nil {
+		if _, err := PlanNodePool(Parts(spec)[0], EC2NodeClass); err != nil {
 			t.Fatal(err)
 		}
 		if after, _ := json.Marshal(spec); string(before) != string(after) {
@@ -301,6 +301,9 @@ func TestValidatePanicsOnNoInput(t *testing.T) {
 				Static:        rapid.Bool().Draw(t, "static"),
 				NodeCount:     rapid.Int().Draw(t, "n"),
 			}
+			if n := rapid.Int().Draw(t, "onDemand"); n%2 == 0 {
+				s.Advertised.MaxOnDemandNodeCount = &n
+			}
 		}
 		if rapid.Bool().Draw(t, "general") {
 			s.General = &General{
@@ -309,8 +312,10 @@ func TestValidatePanicsOnNoInput(t *testing.T) {
 			}
 		}
 		Validate("pool", s, EC2NodeClass)
-		if _, err := PlanNodePool(s, EC2NodeClass); err != nil {
-			t.Fatal(err)
+		for _, part := range Parts(s) {
+			if _, err := PlanNodePool(part, EC2NodeClass); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }
@@ -482,11 +487,12 @@ func TestFilesHoldTheSamePlanWithTheClassFirst(t *testing.T) {
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
-	nodePool, err := PlanNodePool(gpuSpec(), EC2NodeClass)
+	nodePool, err := PlanNodePool(Parts(gpuSpec())[0], EC2NodeClass)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := files("gpu-l4", class.Manifest("gpu-l4", Wiring{Cluster: "dev", Role: "node-role"}), nodePool)
+	files, err := files("gpu-l4", class.Manifest("gpu-l4", Wiring{Cluster: "dev", Role: "node-role"}),
+		[]Manifest{nodePool})
 	if err != nil {
 		t.Fatal(err)
 	}

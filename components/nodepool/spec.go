@@ -1,5 +1,5 @@
-// Package nodepool makes one pool of nodes that Karpenter scales, ours or that of EKS Auto Mode: a NodePool and its
-// node class.
+// Package nodepool makes one pool of nodes that Karpenter scales, ours or that of EKS Auto Mode: a NodePool, or two
+// where the ways of buying have limits of their own, and their node class.
 //
 // It owns the NodePool, the EC2NodeClass, their rules and defaults: what is asked of the pool, which requests are
 // refused, how node counts become limits, and the order in which the objects are made and deleted. It does not own the
@@ -15,7 +15,7 @@ import (
 
 // Spec is what a pool is asked to be. Exactly one of Advertised and General is set.
 type Spec struct {
-	// Name of the NodePool, of its node class and of the pool's label and tag; a DNS label.
+	// Name of the pool: of its NodePool, its node class, its label and its tag; a DNS label.
 	Name string
 	// Advertised makes a pool of GPU nodes of one shape, whose number of nodes is promised to a scheduler.
 	Advertised *Advertised
@@ -58,6 +58,9 @@ type Advertised struct {
 	// static pool: the limit on nodes, by default NodeCount; a drifted node is only replaced when one more than
 	// NodeCount is allowed.
 	MaxNodeCount int
+	// MaxOnDemandNodeCount of these nodes may be bought on demand or from a reservation, the rest only as spot; see
+	// Parts. Nil leaves it to Karpenter how each node is bought.
+	MaxOnDemandNodeCount *int
 	// Static keeps NodeCount nodes whatever the pods ask for. Needs the alpha gate StaticCapacity. Cannot be changed on
 	// a live pool.
 	Static    bool

@@ -31,6 +31,8 @@ var (
 	architectures = []string{"x86_64", "arm64"}
 )
 
+// https://github.com/kubernetes-sigs/karpenter/blob/v1.15.0/pkg/apis/crds/karpenter.sh_nodepools.yaml: weights are 1 to
+// 100.
 const maxRequirements, maxBudgets, maxWeight = 100, 50, 100
 
 // requirementsOfOurs is the largest number that Requirements gives.
@@ -57,6 +59,7 @@ func ValidateSettings(path string, spec Spec, kind ClassKind) (problems problem.
 	case static && spec.Weight != 0:
 		problems.Add(path+".weight", "has no place in a static pool", spec.Weight, "remove it")
 	}
+	problems.Join(validateParts(path, spec))
 	problems.Join(label.ValidateNodePool(path+".labels", spec.Labels))
 	if len(spec.Labels)+requirementsOfOurs > maxRequirements {
 		problems.Add(path+".labels", fmt.Sprintf("leave no room for requirements: Karpenter takes %d of both together",

@@ -5,8 +5,8 @@ import (
 	"github.com/headroom-eks/headroom/infra/plan"
 )
 
-// makeNodePool makes a decided NodePool, or gives it as manifests to those who apply it elsewhere. The caller fills in
-// as whom its nodes run and what must outlive them.
+// makeNodePool makes the NodePools of a decided pool, or gives them as manifests to those who apply it elsewhere. The
+// caller fills in as whom its nodes run and what must outlive them.
 func (b *builder) makeNodePool(p plan.Pool, args nodepool.Args) error {
 	args.Spec, args.Class = p.NodePool.Spec, p.NodePool.Class
 	args.Cluster = b.Cluster.Handle()

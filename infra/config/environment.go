@@ -209,6 +209,9 @@ type Pool struct {
 	MinNodeCount *int `json:"minNodeCount,omitempty"`
 	// MaxNodeCount of a pool that scales.
 	MaxNodeCount *int `json:"maxNodeCount,omitempty"`
+	// MaxOnDemandNodeCount of a pool that buys both spot and on-demand makes it two NodePools: so many of maxNodeCount
+	// may be on-demand, the rest is spot and is tried first (Karpenter and Auto Mode).
+	MaxOnDemandNodeCount *int `json:"maxOnDemandNodeCount,omitempty"`
 	// Static keeps exactly nodeCount Karpenter nodes; Karpenter's gate for it is alpha and is switched on with it.
 	Static bool `json:"static,omitempty" jsonschema:"default=false"`
 	// DeviceMode is how pods claim GPUs.

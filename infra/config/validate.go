@@ -42,6 +42,7 @@ func (e Environment) Validate() (problems problem.List) {
 		}
 		p.validate(at, e, &problems)
 	}
+	e.validateParts(&problems)
 	e.Capacity.validate(&problems)
 	e.validateGitOps(&problems)
 	return problems

@@ -246,6 +246,7 @@ func (p Pool) validateScalerKeys(at string, problems *problem.List) {
 		{"localDisks", p.LocalDisks != "", dynamic, "karpenter"},
 		{"kubelet", !p.Kubelet.IsZero(), dynamic, "karpenter"},
 		{"weight", p.Weight != 0, dynamic, "karpenter and auto-mode"},
+		{"maxOnDemandNodeCount", p.MaxOnDemandNodeCount != nil, dynamic, "karpenter and auto-mode"},
 		{"consolidateAfter", p.ConsolidateAfter != "", dynamic, "karpenter and auto-mode"},
 		{"expireAfter", p.ExpireAfter != "", dynamic, "karpenter and auto-mode"},
 		{"terminationGracePeriod", p.TerminationGracePeriod != "", dynamic, "karpenter and auto-mode"},

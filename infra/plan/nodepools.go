@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 
@@ -39,6 +40,7 @@ func decideNodePool(s nodePooler, d *decision, at string, c config.Pool, p *Pool
 		reservationIDs: c.ReservationIDs(),
 		kubelet:        c.Kubelet,
 	})
+	p.addWays()
 	p.handedOver = d.leftToGitOps()
 	p.Facts.MaximumIsSoft = !c.Static
 	switch {
@@ -48,7 +50,39 @@ func decideNodePool(s nodePooler, d *decision, at string, c config.Pool, p *Pool
 			p.starting = *c.NodeCount
 		}
 	case c.MaxNodeCount != nil:
-		p.Facts.SurgeNodes = capacityplan.SurgeNodes(*c.MaxNodeCount, d.env.Capacity.SurgeMarginPercent, 0)
+		for _, part := range p.NodePools() { // each may pass its own limit
+			p.Facts.SurgeNodes += capacityplan.SurgeNodes(part.Spec.Advertised.MaxNodeCount,
+				d.env.Capacity.SurgeMarginPercent, 0)
+		}
+	}
+}
+
+// addWays makes the limit of each NodePool, where there are several, a limit that only this pool draws from, by the
+// ways in which that NodePool buys.
+func (p *Pool) addWays() {
+	parts := p.NodePools()
+	if len(parts) < 2 {
+		return
+	}
+	ways := slices.Clone(p.Facts.Uses)
+	for _, part := range parts {
+		key := strings.Join([]string{"share", p.Name(), part.Name}, "/")
+		p.Limits = append(p.Limits, capacityplan.SharedLimit{
+			Key:    key,
+			Kind:   capacity.ConfiguredKind,
+			Unit:   "nodes",
+			Amount: part.Spec.Advertised.MaxNodeCount,
+			Detail: "limit of NodePool " + part.Name,
+		})
+		for _, use := range ways { // a way that no limit holds is not counted on
+			if len(use.CapacityTypes) == 1 && slices.Contains(part.Spec.CapacityTypes, use.CapacityTypes[0]) {
+				p.Facts.Uses = append(p.Facts.Uses, capacityplan.Use{
+					Limit:         key,
+					CostPerNode:   1,
+					CapacityTypes: use.CapacityTypes,
+				})
+			}
+		}
 	}
 }
 

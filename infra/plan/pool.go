@@ -15,12 +15,12 @@ import (
 	"github.com/headroom-eks/headroom/pool"
 )
 
-// Pool is one pool, decided: the system group, the general pool or a GPU pool. It is made of managed groups or of one
-// NodePool, never of both.
+// Pool is one pool, decided: the system group, the general pool or a GPU pool. It is made of managed groups or of
+// NodePools, never of both.
 type Pool struct {
 	// Facts are what the arithmetic of capacity is told of the pool, but for what is counted when it exists.
 	Facts capacityplan.PoolFacts
-	// Limits that only this pool draws from: its share of each zone when it is spread.
+	// Limits that only this pool draws from: its share of each zone when it is spread, or of each way of buying.
 	Limits []capacityplan.SharedLimit
 	// StartupTaints of its nodes, taken off by a daemon.
 	StartupTaints []pool.Taint
@@ -46,8 +46,9 @@ type Group struct {
 	Say string
 }
 
-// NodePool is the NodePool of a pool with its node class, of whichever kind.
+// NodePool is a pool as NodePools with their node class, of whichever kind.
 type NodePool struct {
+	// Spec of the pool, of which nodepool.Parts makes its NodePools.
 	Spec  nodepool.Spec
 	Class nodepool.NodeClass
 	// Zones of the subnets in which its nodes start.
@@ -63,6 +64,14 @@ func (p Pool) GroupNames() (names []string) {
 		names = append(names, g.Args.Name())
 	}
 	return names
+}
+
+// NodePools of the pool, with their names and limits.
+func (p Pool) NodePools() []nodepool.Part {
+	if p.NodePool == nil {
+		return nil
+	}
+	return nodepool.Parts(p.NodePool.Spec)
 }
 
 // gpuPool decides one pool of the configuration.

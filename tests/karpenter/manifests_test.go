@@ -226,7 +226,7 @@ func TestNodePoolsAreKarpentersOwn(t *testing.T) {
 			if err := nodepool.Validate(name, spec, nodepool.EC2NodeClass).Err(); err != nil {
 				t.Fatal(err)
 			}
-			m, err := nodepool.PlanNodePool(spec, nodepool.EC2NodeClass)
+			m, err := nodepool.PlanNodePool(nodepool.Parts(spec)[0], nodepool.EC2NodeClass)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -286,7 +286,7 @@ func TestTheDefinitionsRefuseWhatIsWrong(t *testing.T) {
 		}, "must be set with 'duration'"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := nodepool.PlanNodePool(pools()["plugin"], nodepool.EC2NodeClass)
+			m, err := nodepool.PlanNodePool(nodepool.Parts(pools()["plugin"])[0], nodepool.EC2NodeClass)
 			if err != nil {
 				t.Fatal(err)
 			}
