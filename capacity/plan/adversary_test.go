@@ -81,18 +81,35 @@ func (p tinyPool) draws(w *tiny, limit int) bool {
 	return false
 }
 
+// over is how many nodes run beyond what their way of buying is given: the NodePools of the others still grow to their
+// own limits.
+func (p tinyPool) over() (n int) {
+	for way, share := range p.wayShare {
+		runs := 0
+		for at, nodes := range p.runs {
+			if at.way == way {
+				runs += nodes
+			}
+		}
+		n += max(0, runs-share)
+	}
+	return n
+}
+
 // mayHold is how many nodes the pool may have within its promise.
 func (p tinyPool) mayHold(w *tiny, promise int) int {
 	n := max(promise, p.running(), p.kept)
 	if n > 0 { // without a node there is none to replace
 		n += p.surge
 	}
+	over := p.over()
+	n += over
 	untold := !p.advertised || p.fixed || p.unknownMaximum || p.uncounted || p.promised < p.maximum
 	for i := range w.limits {
 		untold = untold || p.cost[i] == 0 && p.draws(w, i)
 	}
 	if untold && p.maximum > 0 {
-		n = max(n, p.maximum+p.surge)
+		n = max(n, p.maximum+p.surge+over)
 	}
 	return n
 }

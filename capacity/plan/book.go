@@ -103,7 +103,7 @@ func (b *book) grants(m *member) []grant {
 // keeps is the largest number of a pool that keeps a guarded one safe, and the need that says so. What the pool holds
 // anyway does not count as growth.
 func (b *book) keeps(g guard, p *member) (name string, kept int) {
-	anyway := max(p.realized, b.held[p.index]-p.surge())
+	anyway := max(p.realized, b.held[p.index]-p.spare())
 	kept = noBound
 	product := g.member.product()
 	for i := range g.member.needs {

@@ -22,6 +22,8 @@ type member struct {
 	// for lost nodes, an unadvertised pool promises none, pods of others can wake what the promise leaves out.
 	reach  int
 	untold bool
+	// over is how many nodes run beyond the shares of their ways of buying.
+	over int
 	// doubt: the size of the pool or what its nodes take is not known.
 	doubt bool
 	// left lists limits from which nodes draw that run where the pool may not grow any more.
@@ -101,13 +103,36 @@ func (m *member) ownBounds() []Bound {
 
 func (m *member) surge() int { return min(max(m.facts.SurgeNodes, 0), mostNodes) }
 
+// spare is how many nodes there may be beside the pool's number.
+func (m *member) spare() int { return min(m.surge()+m.over, mostNodes) }
+
+// findOver counts the nodes beyond the shares of their ways of buying. Each way has a NodePool of its own, and nothing
+// holds them together: where one has more than its share, the others still grow to theirs.
+func (m *member) findOver() {
+	ways := m.need(wayNeed)
+	if ways == nil || m.shareless {
+		return
+	}
+	shares := map[int]int{}
+	for _, p := range ways.places {
+		shares[p.shareOf] = p.share
+	}
+	for of, share := range shares {
+		m.over += max(0, m.facts.Realized.count(func(at Place) bool {
+			return slices.ContainsFunc(ways.places, func(p place) bool { return p.shareOf == of && p.matches(at) })
+		})-share)
+	}
+	m.over = min(m.over, mostNodes)
+	m.reach += m.over
+}
+
 // occupies is what the pool may hold when it is promised a number of nodes. Careful, it is the most there may be;
 // hopeful, the least: of a pool in doubt, what is seen of it. A pool without a node has none to replace, so it holds no
 // spare one either.
 func (m *member) occupies(promised int, hopeful bool) int {
 	nodes := max(promised, m.realized, min(m.facts.KeptNodes, mostNodes))
 	if nodes > 0 {
-		nodes += m.surge()
+		nodes += m.spare()
 	}
 	if m.untold && !m.doubt || m.doubt && !hopeful {
 		nodes = max(nodes, m.reach)

@@ -309,7 +309,7 @@ func (b *book) besideIn(g guard, p *member, nodes int, t *set) int {
 	case s.cost*s.most < left:
 		return noBound
 	default:
-		return max((left-1)/s.cost-p.surge(), 0)
+		return max((left-1)/s.cost-p.spare(), 0)
 	}
 }
 

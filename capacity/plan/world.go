@@ -73,6 +73,7 @@ func (w *world) findPlaces(byKey map[string]int) {
 		}
 		m.class = classes[key]
 		m.doubt = m.doubt || m.costless
+		m.findOver()
 	}
 }
 

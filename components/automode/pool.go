@@ -24,6 +24,7 @@ var NodeClass = nodepool.ClassKind{
 	Version:     "v1",
 	Kind:        "NodeClass",
 	LabelDomain: "eks.amazonaws.com",
+	InstanceTag: nodePoolTag,
 	OmitsOS:     true, // "kubernetes.io/os" is among the labels that are not supported: nodes are Linux only
 	// maxLifetime less defaultGrace: expiry takes a running model down, so it comes as late as it may.
 	AdvertisedExpireAfter: "480h",

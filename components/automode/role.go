@@ -25,6 +25,7 @@ const (
 // text fits every cluster and none reaches into another.
 const (
 	clusterNameTag = "eks:eks-cluster-name"
+	nodePoolTag    = "eks:kubernetes-node-pool-name"
 	thisCluster    = "${aws:PrincipalTag/" + clusterNameTag + "}"
 )
 
@@ -49,7 +50,7 @@ func clusterRolePolicy(partition string, keyArns []string) (string, error) {
 		Sid:       "TagComputeAtLaunch",
 		Action:    iampolicy.Strings{"ec2:CreateFleet", "ec2:CreateLaunchTemplate", "ec2:RunInstances"},
 		Resource:  iampolicy.Strings{"*"},
-		Condition: requested("eks:kubernetes-node-class-name", "eks:kubernetes-node-pool-name"),
+		Condition: requested("eks:kubernetes-node-class-name", nodePoolTag),
 	}, {
 		Sid:       "TagInterfacesAtLaunch",
 		Action:    iampolicy.Strings{"ec2:CreateNetworkInterface"},

@@ -17,6 +17,8 @@ type ClassKind struct {
 	Group, Version, Kind string
 	// LabelDomain of instance-category, instance-family, instance-gpu-count and their like.
 	LabelDomain string
+	// InstanceTag holds the name of its NodePool on an instance.
+	InstanceTag string
 	// OmitsOS: the label of the operating system is not supported in requirements.
 	OmitsOS bool
 	// AdvertisedExpireAfter and GeneralExpireAfter are the default ages of nodes.
@@ -37,6 +39,8 @@ var EC2NodeClass = ClassKind{
 	Version:     "v1",
 	Kind:        "EC2NodeClass",
 	LabelDomain: "karpenter.k8s.aws",
+	// https://github.com/aws/karpenter-provider-aws/blob/v1.15.0/pkg/utils/utils.go#L118
+	InstanceTag: "karpenter.sh/nodepool",
 	// Expiry takes a model down before its replacement is ready (field fault BR-80).
 	AdvertisedExpireAfter: Never,
 	GeneralExpireAfter:    "720h",

@@ -28,6 +28,10 @@ type Answers struct {
 	Live Answer[*Live]
 	// RunningNodes by pool; asked only when pools are handed over.
 	RunningNodes map[string]Answer[int]
+	// Displaced are nodes, by pool, that run where the update leaves no place for them: spot nodes in the NodePool of
+	// the pool's name when the pool is divided, all nodes in its NodePool for spot when it is not. Only pools that have
+	// some, and those that could not be asked about.
+	Displaced map[string]Answer[int]
 	// Images are the pinned images that nodes start from, and whether the region has each.
 	Images []Image
 	// SpotRole is whether the account has the service-linked role for spot; asked only when a pool may buy spot.

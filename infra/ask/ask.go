@@ -32,6 +32,7 @@ func AWS(ctx *pulumi.Context, env config.Environment, provider pulumi.InvokeOpti
 		Offerings:    map[string]Answer[[]string]{},
 		Quotas:       map[string]Answer[int]{},
 		RunningNodes: map[string]Answer[int]{},
+		Displaced:    map[string]Answer[int]{},
 	}}
 	if err := a.account(); err != nil {
 		return a.answers, err
@@ -46,6 +47,7 @@ func AWS(ctx *pulumi.Context, env config.Environment, provider pulumi.InvokeOpti
 	a.images()
 	a.spotRole()
 	a.runningNodes()
+	a.displaced()
 	return a.answers, nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/headroom-eks/headroom/components/clusterautoscaler"
 	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/pool"
-	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
@@ -105,14 +104,11 @@ func (a *asker) runningNodes() {
 		return
 	}
 	for _, name := range a.env.NodePools() {
-		answer, err := ec2.GetInstances(a.ctx, &ec2.GetInstancesArgs{
-			InstanceTags:       pool.InstanceTags(live.Name, name),
-			InstanceStateNames: []string{"running"},
-		}, a.provider)
+		n, err := a.running(pool.InstanceTags(live.Name, name))
 		if err != nil {
 			a.answers.RunningNodes[name] = unguarded[int](&a.answers, "running nodes of pool "+name, err)
 			continue
 		}
-		a.answers.RunningNodes[name] = Known(len(answer.Ids))
+		a.answers.RunningNodes[name] = Known(n)
 	}
 }

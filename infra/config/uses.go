@@ -50,3 +50,6 @@ var classKinds = map[pool.Scaler]nodepool.ClassKind{
 	pool.Karpenter: nodepool.EC2NodeClass,
 	pool.AutoMode:  automode.NodeClass,
 }
+
+// NodePoolTag holds the name of its NodePool on an instance of the pool; empty when the pool is no NodePool.
+func (p Pool) NodePoolTag() string { return classKinds[p.Scaler].InstanceTag }

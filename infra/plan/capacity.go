@@ -18,6 +18,9 @@ type Observed struct {
 	Now     time.Time
 	// Realized nodes by pool.
 	Realized map[string]capacityplan.Realized
+	// Displaced are spot nodes, by pool, in the NodePool of a divided pool that buys them no longer: they ran when it
+	// was divided. Karpenter replaces them, and meanwhile they count against that NodePool's limit.
+	Displaced map[string]int
 	// FreeAddresses of the private subnets, by CIDR. Those of a new network that is not made yet are missing.
 	FreeAddresses map[string]ask.Answer[int]
 	// Groups are the managed groups that cluster-autoscaler moves, as they live, by name. Nil in a preview, which shows
@@ -72,6 +75,12 @@ func (p Pool) observed(o Observed) capacityplan.PoolFacts {
 	if bound := p.live(o.Groups); bound != nil {
 		f.Ceilings = append(f.Ceilings, *bound)
 	}
+	if n := o.Displaced[p.Name()]; n > 0 {
+		f.Notes = append(slices.Clone(f.Notes), fmt.Sprintf("%d spot nodes ran in NodePool %s when it was divided; "+
+			"until they are replaced, it makes so many nodes fewer, and both NodePools may have so many more", n,
+			p.Name()))
+		f.SurgeNodes += n
+	}
 	return f
 }
 
@@ -112,13 +121,17 @@ func (p Pool) live(groups map[string]ask.Answer[clusterautoscaler.Live]) *capaci
 	return &bound
 }
 
-// shares are the limits that only this pool draws from, no larger than the groups that live allow.
+// shares are the limits that only this pool draws from, no larger than the groups that live allow, and for a NodePool
+// less what displaced nodes take of its limit.
 func (p Pool) shares(o Observed) []capacityplan.SharedLimit {
 	limits := slices.Clone(p.Limits)
 	for i, g := range p.Groups {
 		if group, known := o.Groups[g.Args.Name()].Get(); known && i < len(limits) { // one group a share
 			limits[i].Amount = min(limits[i].Amount, group.Max)
 		}
+	}
+	if n := o.Displaced[p.Name()]; n > 0 && len(p.NodePools()) == len(limits) {
+		limits[0].Amount = max(0, limits[0].Amount-n)
 	}
 	return limits
 }

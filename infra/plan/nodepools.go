@@ -41,6 +41,9 @@ func decideNodePool(s nodePooler, d *decision, at string, c config.Pool, p *Pool
 		kubelet:        c.Kubelet,
 	})
 	p.addWays()
+	if len(p.NodePools()) == 1 && d.env.GitOps.NodePools == "apply" {
+		p.NodePool.Leaving = nodepool.SpotName(p.Name())
+	}
 	p.handedOver = d.leftToGitOps()
 	p.Facts.MaximumIsSoft = !c.Static
 	switch {

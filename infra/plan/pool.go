@@ -53,6 +53,9 @@ type NodePool struct {
 	Class nodepool.NodeClass
 	// Zones of the subnets in which its nodes start.
 	Zones []string
+	// Leaving is the NodePool that the pool had while it was divided, if it was. An update deletes it after nodes are
+	// counted, and its nodes with it. Empty when NodePools are not deleted, or when the pool is divided.
+	Leaving string
 }
 
 // Name of the pool.

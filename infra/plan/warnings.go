@@ -18,7 +18,7 @@ func (d *decision) warnings() []string {
 				m.Question, m.Reason))
 		}
 	}
-	for _, warning := range []string{d.lockedOut(), d.fragmentable(), d.replaced()} {
+	for _, warning := range []string{d.lockedOut(), d.fragmentable(), d.replaced(), d.displaced()} {
 		if warning != "" {
 			all = append(all, warning)
 		}
@@ -84,4 +84,30 @@ func (d *decision) replaced() (warning string) {
 		"%s. What a group is made of has changed: its instance types, its capacity type, or the zones that offer "+
 		"them. "+
 		"Name the pool's zones to keep it where it is", strings.Join(going, ", "))
+}
+
+// displaced says which nodes are replaced because their pool is divided by ways of buying, or is divided no longer.
+func (d *decision) displaced() (warning string) {
+	var spot, leaving []string
+	for _, p := range d.plan.Pools {
+		n := d.answers.Displaced[p.Name()].Value()
+		switch {
+		case n == 0:
+		case len(p.NodePools()) > 1:
+			spot = append(spot, fmt.Sprintf("%s (%d nodes)", p.Name(), n))
+		case p.NodePool.Leaving != "":
+			leaving = append(leaving, fmt.Sprintf("%s (%d nodes)", p.NodePool.Leaving, n))
+		}
+	}
+	var said []string
+	if len(spot) > 0 {
+		said = append(said, fmt.Sprintf("maxOnDemandNodeCount makes a NodePool of its own for spot, so spot nodes that "+
+			"run in the NodePool of the pool's name are replaced, as its budgets allow: %s. Until then there may be "+
+			"more nodes than maxNodeCount; on-demand nodes stay", strings.Join(spot, ", ")))
+	}
+	if len(leaving) > 0 {
+		said = append(said, fmt.Sprintf("without maxOnDemandNodeCount this update deletes NodePools for spot, and "+
+			"their nodes are drained at once, whatever the budgets say: %s", strings.Join(leaving, ", ")))
+	}
+	return strings.Join(said, "; ")
 }

@@ -116,6 +116,7 @@ func answers(changes ...func(*ask.Answers)) ask.Answers {
 		Live:         ask.Known[*ask.Live](nil),
 		SpotRole:     ask.Known(true),
 		RunningNodes: map[string]ask.Answer[int]{},
+		Displaced:    map[string]ask.Answer[int]{},
 	}
 	for _, change := range changes {
 		change(&a)

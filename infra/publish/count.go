@@ -29,10 +29,10 @@ type counter struct {
 	pools    []string // of the plan
 }
 
-// all counts the running instances of each pool by its two tags, joined or not. A question that fails makes that pool's
-// count unknown, with the reason, and stops no other.
-func (c counter) all(pools []plan.Pool) map[string]capacityplan.Realized {
-	found := make([]capacityplan.Realized, len(pools))
+// all counts the running instances of each pool by its two tags, joined or not, and of divided pools the displaced ones
+// among them. A question that fails makes that pool's count unknown, with the reason, and stops no other.
+func (c counter) all(pools []plan.Pool) (realized map[string]capacityplan.Realized, displaced map[string]int) {
+	found, moved := make([]capacityplan.Realized, len(pools)), make([]int, len(pools))
 	slots := make(chan struct{}, parallelQuestions)
 	var wait sync.WaitGroup
 	for i, p := range pools {
@@ -40,6 +40,9 @@ func (c counter) all(pools []plan.Pool) map[string]capacityplan.Realized {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			nodes, err := c.nodes(p)
+			if err == nil {
+				moved[i], err = c.displaced(p, nodes)
+			}
 			found[i] = capacityplan.Realized{Nodes: nodes}
 			if err != nil {
 				found[i] = capacityplan.Realized{Unknown: ask.FirstLine(err)}
@@ -47,11 +50,28 @@ func (c counter) all(pools []plan.Pool) map[string]capacityplan.Realized {
 		})
 	}
 	wait.Wait()
-	realized := map[string]capacityplan.Realized{}
+	realized, displaced = map[string]capacityplan.Realized{}, map[string]int{}
 	for i, p := range pools {
-		realized[p.Name()] = found[i]
+		realized[p.Name()], displaced[p.Name()] = found[i], moved[i]
 	}
-	return realized
+	return realized, displaced
+}
+
+// spotOnly passes instances that were bought as spot.
+var spotOnly = ec2.GetInstancesFilter{Name: "instance-lifecycle", Values: []string{"spot"}}
+
+// displaced counts the spot nodes of a divided pool in the NodePool that buys them no longer.
+func (c counter) displaced(p plan.Pool, nodes map[capacityplan.Place]int) (int, error) {
+	realized := capacityplan.Realized{Nodes: nodes}
+	if len(p.NodePools()) < 2 || realized.Total() == realized.Firm() {
+		return 0, nil
+	}
+	return c.instances(p.Name(), []ec2.GetInstancesFilter{spotOnly, inNodePool(p, p.Name())})
+}
+
+// inNodePool passes instances of one NodePool of a pool.
+func inNodePool(p plan.Pool, name string) ec2.GetInstancesFilter {
+	return ec2.GetInstancesFilter{Name: "tag:" + p.NodePool.Class.Kind.InstanceTag, Values: []string{name}}
 }
 
 // nodes splits a pool's running instances by zone and by how they were bought. The answers of several calls may be of
@@ -76,8 +96,7 @@ func (c counter) nodes(p plan.Pool) (map[capacityplan.Place]int, error) {
 			}
 			left -= total
 			if total > 0 && slices.Contains(types, pool.Spot) {
-				spot := ec2.GetInstancesFilter{Name: "instance-lifecycle", Values: []string{"spot"}}
-				if spots, err = c.ofPool(p, in, spot); err != nil {
+				if spots, err = c.ofPool(p, in, spotOnly); err != nil {
 					break
 				}
 			}
@@ -97,18 +116,26 @@ func (c counter) nodes(p plan.Pool) (map[capacityplan.Place]int, error) {
 
 // ofPool counts a pool's running instances that pass the filters. A managed group that another replaces, or that
 // belongs to an earlier scaler of the pool, is deleted after the count, and its nodes with it: they are not counted.
+// Neither are those of the second NodePool of a pool that is divided no longer.
 func (c counter) ofPool(p plan.Pool, filters ...ec2.GetInstancesFilter) (int, error) {
 	if groups := p.GroupNames(); len(groups) > 0 {
 		return c.instances(p.Name(), append(filters,
 			ec2.GetInstancesFilter{Name: "tag:" + nodeGroupTag, Values: groups}))
 	}
-	all, err := c.instances(p.Name(), filters)
-	if err != nil || all == 0 {
-		return 0, err
+	left, err := c.instances(p.Name(), filters)
+	going := []ec2.GetInstancesFilter{{Name: "tag-key", Values: []string{nodeGroupTag}}}
+	if p.NodePool != nil && p.NodePool.Leaving != "" {
+		going = append(going, inNodePool(p, p.NodePool.Leaving))
 	}
-	ofGroups, err := c.instances(p.Name(), append(filters,
-		ec2.GetInstancesFilter{Name: "tag-key", Values: []string{nodeGroupTag}}))
-	return max(0, all-ofGroups), err
+	for _, filter := range going {
+		if err != nil || left <= 0 {
+			return 0, err
+		}
+		n := 0
+		n, err = c.instances(p.Name(), append(filters, filter))
+		left -= n
+	}
+	return max(0, left), err
 }
 
 func (c counter) instances(poolName string, filters []ec2.GetInstancesFilter) (int, error) {

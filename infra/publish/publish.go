@@ -74,7 +74,8 @@ func observe(ctx *pulumi.Context, p plan.Plan, made *build.Made, now func() time
 		for _, one := range p.Pools {
 			c.pools = append(c.pools, one.Name())
 		}
-		o.Now, o.Realized = now(), c.all(p.Pools)
+		o.Now = now()
+		o.Realized, o.Displaced = c.all(p.Pools)
 		o.OthersVCPUs = c.others(p.Quotas)
 		o.FreeAddresses = c.freeAddresses(made.Private)
 		if !ctx.DryRun() {

@@ -73,7 +73,8 @@ func (c *cluster) deleteNodeClass(class object) error {
 }
 
 // ScaleNodePool plays pending pods: it makes the node controller bring the pool to n nodes, within its limits, as
-// Karpenter and Auto Mode do. The pool is named by its NodePool or by its label headroom/pool.
+// Karpenter and Auto Mode do. The pool is named by its NodePool or by its label headroom/pool; of several NodePools
+// those of higher weight are tried first, and what they cannot have the next one makes.
 func ScaleNodePool(s *world.State, clusterName, pool string, n int) ([]*world.Instance, error) {
 	c, err := clusterNamed(s, clusterName)
 	if err != nil {
@@ -89,7 +90,27 @@ func ScaleNodePool(s *world.State, clusterName, pool string, n int) ([]*world.In
 	if !c.controller(found[0]) {
 		return nil, fmt.Errorf("NodePool %q has no controller in the cluster: nothing scales it", found[0].name())
 	}
-	return c.scale(found[0], n)
+	slices.SortStableFunc(found, func(a, b object) int { return cmp.Compare(b.weight(), a.weight()) })
+	var all []*world.Instance
+	for i, one := range found {
+		left := n - len(all)
+		if i == len(found)-1 {
+			last, err := c.scale(one, left)
+			return append(all, last...), err
+		}
+		made, err := c.scale(one, left)
+		for ; err != nil && len(made) == 0 && left > 0; left-- {
+			made, err = c.scale(one, left-1)
+		}
+		all = append(all, made...) // what it cannot make, the next one does
+	}
+	return all, nil
+}
+
+// weight of a NodePool; 0 when it has none.
+func (o object) weight() int64 {
+	weight, _ := resource.ParseQuantity(fmt.Sprint(o.at("spec", "weight")))
+	return weight.Value()
 }
 
 // NodePools names the NodePools of a cluster.
@@ -130,6 +151,10 @@ func (c *cluster) scale(pool object, n int) ([]*world.Instance, error) {
 	}
 	groups := c.selected("aws:ec2/securityGroup:SecurityGroup", class.list("spec", "securityGroupSelectorTerms"), nil)
 	capacity := wants["karpenter.sh/capacity-type"]
+	tags := maps.Clone(class.strings("spec", "tags"))
+	if kind == autoNodeClass {
+		tags["eks:kubernetes-node-pool-name"] = pool.name()
+	}
 	return c.state.ScaleNodePool(world.NodePool{
 		Cluster:        c.name,
 		Name:           pool.name(),
@@ -137,7 +162,7 @@ func (c *cluster) scale(pool object, n int) ([]*world.Instance, error) {
 		Subnets:        subnets,
 		SecurityGroups: groups,
 		Spot:           capacity.has("spot"),
-		Tags:           class.strings("spec", "tags"),
+		Tags:           tags,
 	}, n)
 }
 
