@@ -279,6 +279,7 @@ func TestEnvironmentsRegisterTheReviewedGraph(t *testing.T) {
 		"staging":   "../Pulumi.staging.yaml",
 		"prod":      "../Pulumi.prod.yaml",
 		"auto-mode": "testdata/Pulumi.auto-mode.yaml",
+		"divided":   "testdata/Pulumi.divided.yaml",
 	} {
 		t.Run(environment, func(t *testing.T) {
 			text, err := os.ReadFile(stackFile)

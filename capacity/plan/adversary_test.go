@@ -87,7 +87,7 @@ func (p tinyPool) over() (n int) {
 	for way, share := range p.wayShare {
 		runs := 0
 		for at, nodes := range p.runs {
-			if at.way == way {
+			if at.way == way && slices.Contains(p.may[way], true) { // a way that was left has no share
 				runs += nodes
 			}
 		}

@@ -111,8 +111,11 @@ func (m *member) addSharedCeilings(w *world, granted []grant) {
 	own := m.low
 	for _, g := range granted {
 		c := capacity.Ceiling{Kind: g.need.kind, Nodes: max(g.nodes(), m.realized), Code: w.codes(g.need)}
-		if g.need.unsure(w) {
+		switch {
+		case g.need.unsure(w):
 			c.Kind, c.Of = capacity.Unknown, g.need.kind
+		case g.nodes() == g.need.shares(): // the limits hold all that the configuration gives the pool there
+			c.Kind, c.Code = capacity.ConfiguredKind, ""
 		}
 		if g.need.detail == "" {
 			g.need.detail = w.needDetail(g.need)
@@ -126,6 +129,19 @@ func (m *member) addSharedCeilings(w *world, granted []grant) {
 		}
 		m.ceilings = append(m.ceilings, c)
 	}
+}
+
+// shares of all places together; below 0 when one has none.
+func (n *need) shares() (nodes int) {
+	for i, p := range n.places {
+		if p.shareOf < 0 {
+			return -1
+		}
+		if !slices.ContainsFunc(n.places[:i], func(q place) bool { return q.shareOf == p.shareOf }) {
+			nodes += p.share
+		}
+	}
+	return nodes
 }
 
 func (n *need) unsure(w *world) bool {

@@ -93,7 +93,10 @@ func TestAShareOfOnDemandNodesGivesAFirmPoolBackWhatAMixedOneCouldTake(t *testin
 		t.Errorf("firm names rival %q", rival)
 	}
 	limits := append(quotas(64, 64), share(&mixed, "", onDemand, 4), share(&mixed, "", spotOnly, 12))
-	wants(t, allocate(limits, mixed, reserved), map[string][2]int{"mixed": {16, 4}, "firm": {12, 12}})
+	got = wants(t, allocate(limits, mixed, reserved), map[string][2]int{"mixed": {16, 4}, "firm": {12, 12}})
+	if got["mixed"].BoundBy != capacity.ConfiguredKind {
+		t.Errorf("mixed has all it is given, and is bound by %+v", got["mixed"].Ceilings[0])
+	}
 }
 
 // Each of the two NodePools may pass its own limit for a while, so the quota is kept for one node more than the share.

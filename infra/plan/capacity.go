@@ -75,11 +75,12 @@ func (p Pool) observed(o Observed) capacityplan.PoolFacts {
 	if bound := p.live(o.Groups); bound != nil {
 		f.Ceilings = append(f.Ceilings, *bound)
 	}
-	if n := o.Displaced[p.Name()]; n > 0 {
-		f.Notes = append(slices.Clone(f.Notes), fmt.Sprintf("%d spot nodes ran in NodePool %s when it was divided; "+
-			"until they are replaced, it makes so many nodes fewer, and both NodePools may have so many more", n,
-			p.Name()))
-		f.SurgeNodes += n
+	if n, parts := o.Displaced[p.Name()], p.NodePools(); n > 0 && len(parts) > 1 {
+		most := parts[0].Spec.Advertised.MaxNodeCount
+		f.Ceilings = append(f.Ceilings, capacityplan.LiveCeiling(p.NodePool.Spec.Advertised.MaxNodeCount-min(n, most),
+			fmt.Sprintf("%d spot nodes that ran when the pool was divided take of the %d that NodePool %s may have, "+
+				"until they are replaced", n, most, parts[0].Name)))
+		f.SurgeNodes += n // the other NodePool grows to its limit beside them
 	}
 	return f
 }
