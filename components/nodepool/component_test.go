@@ -102,6 +102,28 @@ func TestPoolDeletionWaitsForItsNodes(t *testing.T) {
 	}
 }
 
+// Both NodePools of a divided pool are kept from outliving what their nodes need, and share one node class.
+func TestADividedPoolIsTwoNodePoolsOnOneClass(t *testing.T) {
+	a := args()
+	a.Spec.Advertised.MaxOnDemandNodeCount = new(1)
+	a.Spec.CapacityTypes = []pool.CapacityType{pool.Spot, pool.OnDemand}
+	r := run(t, a)
+	for name, want := range map[string]string{"gpu-l4-pool": "gpu-l4", "gpu-l4-spot": "gpu-l4-spot"} {
+		made := r.Get(t, poolType, name)
+		metadata := made.Inputs["metadata"].(map[string]any)
+		if metadata["name"] != want {
+			t.Errorf("%s is the NodePool %v, want %s", name, metadata["name"], want)
+		}
+		if !dependsOn(made, "gpu-l4-class") || !dependsOn(made, chartURN) {
+			t.Errorf("%s depends on %v", name, made.RPC.GetDependencies())
+		}
+		annotations := metadata["annotations"].(map[string]any)
+		if annotations["pulumi.com/deletionPropagationPolicy"] != "foreground" {
+			t.Errorf("%s: %v", name, annotations)
+		}
+	}
+}
+
 func TestClassIsWiredFromResources(t *testing.T) {
 	spec := run(t, args()).Get(t, classType, "gpu-l4-class").Inputs["spec"].(map[string]any)
 	for key, want := range map[string]any{
@@ -157,7 +179,10 @@ func TestHandedOverPoolIsKept(t *testing.T) {
 func TestManifestsEqualWhatWouldBeApplied(t *testing.T) {
 	files := make(chan map[string]string, 1)
 	_, err := recorder.Run(nil, func(ctx *pulumi.Context) error {
-		out, err := nodepool.Manifests("gpu-l4", args())
+		a := args()
+		a.Spec.Advertised.MaxOnDemandNodeCount = new(1)
+		a.Spec.CapacityTypes = []pool.CapacityType{pool.Spot, pool.OnDemand}
+		out, err := nodepool.Manifests("gpu-l4", a)
 		if err != nil {
 			return err
 		}
@@ -171,7 +196,8 @@ func TestManifestsEqualWhatWouldBeApplied(t *testing.T) {
 	for name, want := range map[string][]string{
 		"gpu-l4-1-nodeclass.yaml": {"kind: EC2NodeClass", "- id: subnet-2", "- id: sg-1", "role: node-role",
 			"headroom/cluster: dev-1", "alias: al2023@v20260911"},
-		"gpu-l4-2-nodepool.yaml": {"kind: NodePool", `nvidia.com/gpu: "4"`, "- g6.xlarge"},
+		"gpu-l4-2-nodepool.yaml": {"kind: NodePool", "name: gpu-l4\n", `nvidia.com/gpu: "1"`, "- g6.xlarge"},
+		"gpu-l4-3-nodepool.yaml": {"kind: NodePool", "name: gpu-l4-spot\n", `nvidia.com/gpu: "3"`, "weight: 1"},
 	} {
 		for _, line := range want {
 			if !strings.Contains(got[name], line) {
@@ -179,7 +205,7 @@ func TestManifestsEqualWhatWouldBeApplied(t *testing.T) {
 			}
 		}
 	}
-	if len(got) != 2 {
+	if len(got) != 3 {
 		t.Errorf("%d files", len(got))
 	}
 }

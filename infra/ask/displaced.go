@@ -21,7 +21,8 @@ func (a *asker) displaced() {
 		if _, asked := everDivided[tag]; tag == "" {
 			continue
 		} else if !asked {
-			found, err := a.running(map[string]string{pool.ClusterTag: live.Name}, inNodePool(tag, nodepool.SpotName("*")))
+			found, err := a.running(map[string]string{pool.ClusterTag: live.Name},
+				inNodePool(tag, nodepool.SpotName("*")))
 			everDivided[tag] = err != nil || found > 0
 		}
 		var n int

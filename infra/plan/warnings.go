@@ -101,9 +101,9 @@ func (d *decision) displaced() (warning string) {
 	}
 	var said []string
 	if len(spot) > 0 {
-		said = append(said, fmt.Sprintf("maxOnDemandNodeCount makes a NodePool of its own for spot, so spot nodes that "+
-			"run in the NodePool of the pool's name are replaced, as its budgets allow: %s. Until then there may be "+
-			"more nodes than maxNodeCount; on-demand nodes stay", strings.Join(spot, ", ")))
+		said = append(said, fmt.Sprintf("maxOnDemandNodeCount makes a NodePool of its own for spot, so spot nodes "+
+			"that run in the NodePool of the pool's name are replaced, as its budgets allow: %s. Until then there may "+
+			"be more nodes than maxNodeCount; on-demand nodes stay", strings.Join(spot, ", ")))
 	}
 	if len(leaving) > 0 {
 		said = append(said, fmt.Sprintf("without maxOnDemandNodeCount this update deletes NodePools for spot, and "+

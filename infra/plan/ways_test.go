@@ -107,7 +107,8 @@ func TestThePlanNamesTheNodePoolsOfAPoolAndTheirLimits(t *testing.T) {
 func TestNodesThatADivisionReplacesAreAnnounced(t *testing.T) {
 	displaced := func(a *ask.Answers) { a.Displaced["gpu-l4"] = ask.Known(3) }
 	mixed := gpuPool(pool.Karpenter, upTo(16), divided(4))
-	said := warning(Decide(valid(t, with(mixed)), answers(living(), displaced)), "maxOnDemandNodeCount makes a NodePool")
+	said := warning(Decide(valid(t, with(mixed)), answers(living(), displaced)),
+		"maxOnDemandNodeCount makes a NodePool")
 	if !strings.Contains(said, "gpu-l4 (3 nodes)") {
 		t.Errorf("divided: %q", said)
 	}

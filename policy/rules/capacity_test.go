@@ -71,6 +71,14 @@ var capacityMutations = []mutation{
 		unknown:  p("spec", "limits"),
 	},
 	{
+		rule:     "capacity-within-pool",
+		resource: "gpu-l4-pool",
+		about:    "two NodePools of one node each under an advertised three",
+		graph:    func(g []graphtest.Record) []graphtest.Record { return divided(g, "1") },
+		edit:     set("1", "spec", "limits", pool.GPUResource),
+		unknown:  p("spec", "limits"),
+	},
+	{
 		rule:     "capacity-has-scaler",
 		resource: "headroom-dev",
 		about:    "field fault BR-20: nothing moves the pool",

@@ -6,6 +6,7 @@ import (
 
 	"github.com/headroom-eks/headroom/policy/graphtest"
 	"github.com/headroom-eks/headroom/policy/view"
+	"github.com/headroom-eks/headroom/pool"
 	"sigs.k8s.io/yaml"
 )
 
@@ -37,7 +38,29 @@ func asManifest(g []graphtest.Record, name string) []graphtest.Record {
 	return graphtest.Drop(g, name)
 }
 
+// divided gives the pool gpu-l4 a second NodePool, for spot, with a limit of its own.
+func divided(g []graphtest.Record, limit string) []graphtest.Record {
+	for _, r := range g {
+		if r.Name != "gpu-l4-pool" {
+			continue
+		}
+		spot := r
+		spot.Name, spot.Props = "gpu-l4-spot", maps.Clone(r.Props)
+		spec := maps.Clone(r.Props["spec"].(map[string]any))
+		spec["limits"] = map[string]any{pool.GPUResource: limit}
+		spot.Props["spec"], spot.Props["metadata"] = spec, map[string]any{"name": "gpu-l4-spot"}
+		return append(g, spot)
+	}
+	panic("no pool gpu-l4")
+}
+
 var variants = []variant{
+	{
+		about:    "a pool whose NodePools allow what it advertises only together",
+		resource: "gpu-l4-pool",
+		graph:    func(g []graphtest.Record) []graphtest.Record { return divided(g, "2") },
+		edit:     set("1", "spec", "limits", pool.GPUResource),
+	},
 	{
 		about:    "field fault BR-24: more realized than allowed, after a limit was lowered",
 		resource: "headroom-dev",

@@ -67,6 +67,10 @@ func pools() map[string]nodepool.Spec {
 			s.Advertised.Static, s.Advertised.NodeCount, s.Advertised.MaxNodeCount = true, 0, 3
 		}),
 		"everything set": advertised(everythingSet),
+		"divided": advertised(func(s *nodepool.Spec) {
+			onDemand := 1
+			s.Weight, s.Advertised.MaxOnDemandNodeCount = 99, &onDemand
+		}),
 	}
 }
 
@@ -226,17 +230,19 @@ func TestNodePoolsAreKarpentersOwn(t *testing.T) {
 			if err := nodepool.Validate(name, spec, nodepool.EC2NodeClass).Err(); err != nil {
 				t.Fatal(err)
 			}
-			m, err := nodepool.PlanNodePool(nodepool.Parts(spec)[0], nodepool.EC2NodeClass)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got karpv1.NodePool
-			object := strict(t, m, &got)
-			if err := got.RuntimeValidate(context.Background()); err != nil {
-				t.Errorf("RuntimeValidate: %v", err)
-			}
-			if err := d.admit(object); err != nil {
-				t.Errorf("the API server would refuse it: %v", err)
+			for _, part := range nodepool.Parts(spec) {
+				m, err := nodepool.PlanNodePool(part, nodepool.EC2NodeClass)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got karpv1.NodePool
+				object := strict(t, m, &got)
+				if err := got.RuntimeValidate(context.Background()); err != nil {
+					t.Errorf("%s: RuntimeValidate: %v", part.Name, err)
+				}
+				if err := d.admit(object); err != nil {
+					t.Errorf("%s: the API server would refuse it: %v", part.Name, err)
+				}
 			}
 		})
 	}
