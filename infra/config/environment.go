@@ -51,7 +51,8 @@ type Network struct {
 	// InterfaceEndpoints are AWS services reached without leaving the VPC, by short name, for example "ecr.api". With
 	// natGateways "none" the services that nodes and controllers need are the default.
 	InterfaceEndpoints []string `json:"interfaceEndpoints,omitempty"`
-	// PrefixDelegation gives nodes addresses in blocks of 16, so that small instance types run more pods.
+	// PrefixDelegation gives nodes addresses in blocks of 16, so that small instance types run more pods: 110, or 250
+	// above 30 vCPUs, unless a pool's kubelet.maxPods says otherwise.
 	PrefixDelegation bool `json:"prefixDelegation,omitempty" jsonschema:"default=false"`
 	// Existing uses a VPC that is there already; nothing in it is changed, tags included.
 	Existing *ExistingNetwork `json:"existing,omitempty"`

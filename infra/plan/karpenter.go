@@ -37,6 +37,11 @@ func (s karpenterScaler) decide(d *decision, at string, c config.Pool, p *Pool) 
 }
 
 func (karpenterScaler) class(at string, s classSettings, env config.Environment) (nodepool.NodeClass, problem.List) {
+	if env.Network.PrefixDelegation && s.kubelet.MaxPods == 0 {
+		// Karpenter counts pods without prefixes, and tells the kubelet so: pkg/providers/instancetype/types.go of
+		// v1.15.0, and https://github.com/aws/karpenter-provider-aws/issues/6102 (FR-16).
+		s.kubelet.MaxPods = capacityplan.MaxPods(s.smallest, true)
+	}
 	return nodepool.PlanNodeClass(at, nodepool.Class{
 		AMIAlias:               env.Karpenter.AMIAlias,
 		RootVolumeGiB:          s.diskGiB,

@@ -25,6 +25,8 @@ type classSettings struct {
 	localNVMe      bool
 	reservationIDs []string
 	kubelet        nodepool.Kubelet
+	// smallest node that the pool can make; of a GPU pool all are alike in vCPUs.
+	smallest pool.Shape
 }
 
 // staticSurge is how many nodes a static pool may have beyond its count while a node is replaced. They are never
@@ -39,6 +41,7 @@ func decideNodePool(s nodePooler, d *decision, at string, c config.Pool, p *Pool
 		localNVMe:      c.LocalDisks != "",
 		reservationIDs: c.ReservationIDs(),
 		kubelet:        c.Kubelet,
+		smallest:       d.answers.Shapes[c.InstanceTypes[0]].Value(),
 	})
 	p.addWays()
 	if len(p.NodePools()) == 1 && d.env.GitOps.NodePools == "apply" {
@@ -144,7 +147,10 @@ func (d *decision) generalPool(g config.General) Pool {
 	f.Ceilings = []capacityplan.Bound{capacityplan.ConfiguredCeiling(f.Scaler, false, f.Configured, f.PerNode)}
 	p := Pool{Facts: f, StartupTaints: g.StartupTaints}
 	if s, ok := scalers[g.Scaler].(nodePooler); ok { // Check has refused any other
-		p.NodePool = d.nodePool(s, config.GeneralPool, g.Spec(), zones, classSettings{diskGiB: g.DiskGiB})
+		p.NodePool = d.nodePool(s, config.GeneralPool, g.Spec(), zones, classSettings{
+			diskGiB:  g.DiskGiB,
+			smallest: smallestGeneral,
+		})
 	}
 	return p
 }

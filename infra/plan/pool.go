@@ -113,15 +113,15 @@ func (d *decision) gpuPool(at string, c config.Pool) Pool {
 		DeviceMode:        c.DeviceMode,
 		KubernetesVersion: d.env.Cluster.KubernetesVersion,
 	}
-	d.bounds(c, shape, &p)
+	d.bounds(at, c, shape, &p)
 	scalers[c.Scaler].decide(d, at, c, &p)
 	return p
 }
 
 // bounds adds what holds a pool of any scaler.
-func (d *decision) bounds(c config.Pool, shape pool.Shape, p *Pool) {
+func (d *decision) bounds(at string, c config.Pool, shape pool.Shape, p *Pool) {
 	f := &p.Facts
-	f.Uses = append(d.plan.Network.uses(f.Zones, d.addresses(shape, c.Kubelet.MaxPods)),
+	f.Uses = append(d.plan.Network.uses(f.Zones, d.addressesOf(at, c)),
 		capacityplan.QuotaUses(c.InstanceTypes[0], shape.VCPUs, c.CapacityTypes)...)
 	f.Ceilings = append(f.Ceilings, capacityplan.ConfiguredCeiling(c.Scaler, c.Static, f.Configured, f.PerNode))
 	if len(f.Zones) == 1 {
@@ -157,16 +157,38 @@ func (d *decision) zonesOf(c config.Pool) ([]string, error) {
 	return found, err
 }
 
+// addressesOf a full node of the pool: of the type that takes the most, since its scaler may choose any. It reports
+// pods that would get no address (FR-13).
+func (d *decision) addressesOf(at string, c config.Pool) (most int) {
+	maxPods, prefixes := c.Kubelet.MaxPods, d.prefixes()
+	for _, t := range c.InstanceTypes {
+		shape, known := d.answers.Shapes[t].Get()
+		if !known {
+			continue
+		}
+		if room := capacityplan.AddressablePods(shape, prefixes); room > 0 && maxPods > room {
+			d.problems().Add(at+".kubelet.maxPods",
+				fmt.Sprintf("exceeds the %d pods for which a %s has addresses", room, t),
+				maxPods, map[bool]string{true: "lower it",
+					false: "lower it, or set network.prefixDelegation"}[prefixes])
+		}
+		most = max(most, d.addresses(shape, maxPods))
+	}
+	return most
+}
+
+// prefixes says whether nodes take addresses in blocks of 16. Those of Auto Mode always do.
+func (d *decision) prefixes() bool { return d.env.Network.PrefixDelegation || d.plan.Cluster.AutoMode }
+
 // addresses that a full node of the shape takes out of its subnet; 0 when the shape is not known. MaxPods is the pool's
 // own limit, 0 when there is none.
 func (d *decision) addresses(shape pool.Shape, maxPods int) int {
-	cni := capacityplan.CNI{PrefixDelegation: d.env.Network.PrefixDelegation || d.plan.Cluster.AutoMode}
+	cni := capacityplan.CNI{PrefixDelegation: d.prefixes()}
 	pods := capacityplan.MaxPods(shape, cni.PrefixDelegation)
 	if maxPods > 0 {
 		pods = maxPods
 	}
-	const onHostNetwork = 2 // network add-on and kube-proxy
-	return cni.AddressesNeeded(shape.MaxENIs, shape.IPv4PerENI, pods-onHostNetwork)
+	return cni.AddressesNeeded(shape.MaxENIs, shape.IPv4PerENI, pods-capacityplan.OnHostNetwork)
 }
 
 // shapes reports instance types that EC2 does not describe, and types of one pool that differ.

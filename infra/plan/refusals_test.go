@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -43,6 +44,11 @@ var awsRefusals = []struct {
 	{"no zone in common (field fault BR-68)", karpenterPool,
 		func(a *ask.Answers) { a.Offerings["g6.xlarge"] = ask.Known([]string{"us-west-2d"}) },
 		`pools[0] "gpu-l4".zones: no zone is left for g6.xlarge`},
+	{"more pods than addresses (FR-13)", environmentOf(gpuPool(pool.Karpenter, maxPods(250))), nil,
+		`pools[0] "gpu-l4".kubelet.maxPods: exceeds the 58 pods for which a g6.xlarge has addresses (found 250); ` +
+			`lower it, or set network.prefixDelegation`},
+	{"more pods than addresses in blocks", append(environmentOf(gpuPool(pool.Karpenter, maxPods(1000))), prefixes), nil,
+		`kubelet.maxPods: exceeds the 898 pods for which a g6.xlarge has addresses (found 1000); lower it`},
 	{"an instance type without a description", karpenterPool, func(a *ask.Answers) { delete(a.Shapes, "g6.xlarge") },
 		`EC2 gives no description of g6.xlarge`},
 	{"two shapes of one size", environmentOf(gpuPool(pool.Karpenter, func(p *config.Pool) {
@@ -162,5 +168,48 @@ func TestAQuotaLoweredUnderRunningNodesRefusesNothing(t *testing.T) {
 	})(&a)
 	if found := Decide(env, a).Problems.Items(); len(found) > 0 {
 		t.Errorf("problems: %q", found)
+	}
+}
+
+func prefixes(env *config.Environment) { env.Network.PrefixDelegation = true }
+
+// FR-16: with blocks of addresses nodes take more pods, which Karpenter does not count by itself.
+func TestPrefixDelegationGivesKarpentersNodesTheirPods(t *testing.T) {
+	large := func(p *config.Pool) { p.InstanceTypes = []string{"g6.12xlarge"} }
+	own := func(p *config.Pool) { p.Kubelet.MaxPods = 60 }
+	env := valid(t, with(gpuPool(pool.Karpenter), gpuPool(pool.Karpenter, named("large"), large),
+		gpuPool(pool.Karpenter, named("own"), own)), withGeneral(pool.Karpenter), prefixes)
+	decided := Decide(env, answers())
+	if err := decided.Problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{"gpu-l4": 110, "large": 250, "own": 60, config.GeneralPool: 110}
+	for _, p := range decided.Pools {
+		if p.NodePool == nil {
+			continue
+		}
+		kubelet := fmt.Sprint(p.NodePool.Class.Spec["kubelet"])
+		if !strings.Contains(kubelet, fmt.Sprintf("maxPods:%d", want[p.Name()])) {
+			t.Errorf("%s: kubelet %s, want maxPods %d", p.Name(), kubelet, want[p.Name()])
+		}
+	}
+}
+
+// A scaler may choose any of a pool's types, also the one that takes the most addresses.
+func TestANodeCountsWithTheAddressesOfItsLargestType(t *testing.T) {
+	p := gpuPool(pool.Karpenter, func(p *config.Pool) { p.InstanceTypes = []string{"g6e.xlarge", "g6.xlarge"} })
+	for range 2 {
+		decided := Decide(valid(t, with(p)), answers(func(a *ask.Answers) {
+			small := describe("g6e.xlarge", 4, 1).Value()
+			small.MaxENIs, small.IPv4PerENI = 3, 10
+			a.Shapes["g6e.xlarge"], a.Offerings["g6e.xlarge"] = ask.Known(small), ask.Known(zones)
+		}))
+		if err := decided.Problems.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if cost := decided.Pools[1].Facts.Uses[0].CostPerNode; cost != 60 {
+			t.Errorf("types %v: a node counts with %d addresses, want 60", p.InstanceTypes, cost)
+		}
+		slices.Reverse(p.InstanceTypes)
 	}
 }
