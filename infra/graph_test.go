@@ -50,6 +50,8 @@ type registered struct {
 	DeleteTimeout       string
 	Inputs              map[string]any
 
+	// secret are the inputs that are marked as such.
+	secret []string
 	// needs are all that the resource is deleted before, as type and name, since names repeat.
 	needs []string
 }
@@ -105,6 +107,11 @@ func (g *graph) record(args pulumi.MockResourceArgs) {
 		RetainOnDelete:      rpc.GetRetainOnDelete(),
 		DeleteTimeout:       rpc.GetCustomTimeouts().GetDelete(),
 	}
+	for key, value := range args.Inputs {
+		if value.ContainsSecrets() {
+			r.secret = append(r.secret, string(key))
+		}
+	}
 	for _, urn := range slices.Concat(rpc.GetDependencies(), []string{rpc.GetParent(), rpc.GetProvider()},
 		slices.Collect(maps.Values(rpc.GetProviders()))) {
 		if urn != "" {
@@ -144,6 +151,13 @@ func (g *graph) Call(args pulumi.MockCallArgs) (resource.PropertyMap, error) {
 // run runs the program with a stack file and returns what it registered.
 func run(t *testing.T, stack, stackFile string, change ...func(*world.State) error) (*graph, error) {
 	t.Helper()
+	return runWithSecrets(t, stack, stackFile, nil, change...)
+}
+
+// runWithSecrets is run with keys that the stack file keeps encrypted.
+func runWithSecrets(t *testing.T, stack, stackFile string, secrets []string,
+	change ...func(*world.State) error) (*graph, error) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "world.json")
 	w, err := world.Open(path)
 	if err != nil {
@@ -174,8 +188,7 @@ func run(t *testing.T, stack, stackFile string, change ...func(*world.State) err
 		}
 		return g.keepOutputs(ctx)
 	}, pulumi.WithMocks("headroom", stack, g), func(info *pulumi.RunInfo) {
-		info.Config = stackConfig(t,
-			stackFile)
+		info.Config, info.ConfigSecretKeys = configOf(t, stackFile), secrets
 		info.DryRun = true
 	})
 	return g, err
@@ -201,8 +214,8 @@ func spotWasUsed(s *world.State) error {
 	return nil
 }
 
-// stackConfig reads a stack file the way the engine hands it to a program: objects as JSON text.
-func stackConfig(t *testing.T, stackFile string) map[string]string {
+// configOf reads a stack file the way the engine hands it to a program: objects as JSON text.
+func configOf(t *testing.T, stackFile string) map[string]string {
 	t.Helper()
 	var file struct {
 		Config map[string]any `json:"config"`

@@ -91,6 +91,16 @@ func shown(found any) string {
 // Join appends the problems of another list.
 func (l *List) Join(other List) { l.items = append(l.items, other.items...) }
 
+// Revised returns the problems as revise gives them back, without those to which it says no.
+func (l List) Revised(revise func(Problem) (Problem, bool)) (kept List) {
+	for _, item := range l.items {
+		if item, keep := revise(item); keep {
+			kept.items = append(kept.items, item)
+		}
+	}
+	return kept
+}
+
 // All returns the problems.
 func (l List) All() []Problem { return slices.Clone(l.items) }
 

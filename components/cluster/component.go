@@ -72,7 +72,7 @@ type Cluster struct {
 	OIDCProviderArn pulumi.StringOutput
 	// SecurityGroupID of the group that EKS makes for the control plane and every node (field fault BR-75).
 	SecurityGroupID pulumi.StringOutput
-	// Kubeconfig as JSON, without credentials.
+	// Kubeconfig as JSON, without credentials, for whoever uses it.
 	Kubeconfig pulumi.StringOutput
 	// RoleName of the control plane's own role.
 	RoleName pulumi.StringOutput
@@ -141,7 +141,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, fmt.Errorf("create EKS cluster %s: %w", name, err)
 	}
 	c.Ready = append(c.Ready, inner)
-	c.outputs(inner, a)
+	c.outputs(inner)
 	if err := c.access(ctx, name, a); err != nil {
 		return nil, err
 	}
@@ -216,7 +216,10 @@ func eksArgs(a Args, key pulumi.StringInput) *eks.ClusterArgs {
 		CreateInstanceRole:        &no,
 		CreateOidcProvider:        pulumi.Bool(false),
 		CorednsAddonOptions:       &eks.CoreDnsAddonOptionsArgs{Enabled: &no},
-		Tags:                      pulumi.ToStringMap(a.Account.Tags),
+		// Without it the component writes the profile of whoever runs the update into a provider of its own, which
+		// nothing uses: the next person would plan a change of it.
+		ProviderCredentialOpts: &eks.KubeconfigOptionsArgs{},
+		Tags:                   pulumi.ToStringMap(a.Account.Tags),
 	}
 	if len(a.PublicAccessCIDRs) > 0 {
 		args.PublicAccessCidrs = pulumi.ToStringArray(a.PublicAccessCIDRs)
@@ -242,7 +245,7 @@ func eksArgs(a Args, key pulumi.StringInput) *eks.ClusterArgs {
 	return args
 }
 
-func (c *Cluster) outputs(inner *eks.Cluster, a Args) {
+func (c *Cluster) outputs(inner *eks.Cluster) {
 	c.Name = present("name", inner.EksCluster.Name())
 	c.Endpoint = present("endpoint", inner.EksCluster.Endpoint())
 	c.CertificateAuthority = present("certificate authority", inner.EksCluster.CertificateAuthority().Data().Elem())
@@ -255,13 +258,22 @@ func (c *Cluster) outputs(inner *eks.Cluster, a Args) {
 		return arn[strings.LastIndex(arn, "/")+1:]
 	}).(pulumi.StringOutput)
 	c.NodeRoleName = inner.AutoModeNodeRoleName
-	c.Kubeconfig = pulumi.All(c.Name, c.Endpoint, c.CertificateAuthority).ApplyT(func(v []any) (string, error) {
+	c.Kubeconfig = c.KubeconfigFor(Caller{})
+}
+
+// KubeconfigFor is the kubeconfig with which the caller asks, as JSON. It is secret when the caller is.
+func (c *Cluster) KubeconfigFor(caller Caller) pulumi.StringOutput {
+	text := pulumi.All(c.Name, c.Endpoint, c.CertificateAuthority).ApplyT(func(v []any) (string, error) {
 		var s [3]string
 		for i := range s {
 			s[i], _ = v[i].(string)
 		}
-		return Kubeconfig(s[0], s[1], s[2], a.Account.Region)
+		return Kubeconfig(s[0], s[1], s[2], c.account.Region, caller)
 	}).(pulumi.StringOutput)
+	if caller.Secret {
+		return pulumi.ToSecret(text).(pulumi.StringOutput)
+	}
+	return text
 }
 
 // present fails when the cluster's answer is empty: silently, it would end in a security group list, a trust policy or

@@ -3,6 +3,8 @@ package cluster
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/headroom-eks/headroom/components/iampolicy"
 )
@@ -66,10 +68,20 @@ func cniEnv(prefixDelegation bool) map[string]string {
 	return env
 }
 
-// Kubeconfig lets kubectl and Pulumi reach the cluster with whatever AWS credentials they run with. It holds no secret,
-// and depends on nothing but these four values: anything else that changed in it would replace the Kubernetes provider
-// and every object with it (field fault BR-89).
-func Kubeconfig(name, endpoint, certificateAuthority, region string) (string, error) {
+// Caller is who asks for the token of the Kubernetes API, as far as the aws command has to be told. The zero value is
+// whoever runs the command.
+type Caller struct {
+	// Arguments of `aws eks get-token`, and variables of its environment.
+	Arguments   []string
+	Environment map[string]string
+	// Secret says that one of them must not be shown.
+	Secret bool
+}
+
+// Kubeconfig lets kubectl and Pulumi reach the cluster. Without a caller it holds no secret and means whoever runs it.
+// It depends on nothing but these values: anything else that changed in it would replace the Kubernetes provider and
+// every object with it (field fault BR-89).
+func Kubeconfig(name, endpoint, certificateAuthority, region string, caller Caller) (string, error) {
 	for what, value := range map[string]string{
 		"name": name, "endpoint": endpoint, "certificate authority": certificateAuthority, "region": region,
 	} {
@@ -78,6 +90,18 @@ func Kubeconfig(name, endpoint, certificateAuthority, region string) (string, er
 		}
 	}
 	type object = map[string]any
+	exec := object{
+		"apiVersion": "client.authentication.k8s.io/v1", "command": "aws", "interactiveMode": "Never",
+		"args": append([]string{"eks", "get-token", "--region", region, "--cluster-name", name, "--output", "json"},
+			caller.Arguments...),
+	}
+	var env []object
+	for _, variable := range slices.Sorted(maps.Keys(caller.Environment)) {
+		env = append(env, object{"name": variable, "value": caller.Environment[variable]})
+	}
+	if env != nil {
+		exec["env"] = env
+	}
 	text, err := json.Marshal(object{
 		"apiVersion":      "v1",
 		"kind":            "Config",
@@ -87,10 +111,7 @@ func Kubeconfig(name, endpoint, certificateAuthority, region string) (string, er
 			"cluster": object{"server": endpoint, "certificate-authority-data": certificateAuthority},
 		}},
 		"contexts": []object{{"name": name, "context": object{"cluster": name, "user": name}}},
-		"users": []object{{"name": name, "user": object{"exec": object{
-			"apiVersion": "client.authentication.k8s.io/v1", "command": "aws", "interactiveMode": "Never",
-			"args": []string{"eks", "get-token", "--region", region, "--cluster-name", name, "--output", "json"},
-		}}}},
+		"users":    []object{{"name": name, "user": object{"exec": exec}}},
 	})
 	return string(text), err
 }

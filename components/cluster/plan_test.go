@@ -44,7 +44,7 @@ func TestRefusedVersionSaysWhereToGo(t *testing.T) {
 
 // Field fault BR-89: the kubeconfig depends on four values, and gets its token when it is used.
 func TestKubeconfigAsksForATokenWhenUsed(t *testing.T) {
-	text, err := cluster.Kubeconfig("headroom-dev", "https://example", "Q0E=", "us-west-2")
+	text, err := cluster.Kubeconfig("headroom-dev", "https://example", "Q0E=", "us-west-2", cluster.Caller{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,12 +80,29 @@ func TestKubeconfigAsksForATokenWhenUsed(t *testing.T) {
 	}
 }
 
+// FR-05.
+func TestKubeconfigOfACallerAsksAsTheCaller(t *testing.T) {
+	text, err := cluster.Kubeconfig("dev", "https://example", "Q0E=", "us-west-2", cluster.Caller{
+		Arguments:   []string{"--profile", "deploy"},
+		Environment: map[string]string{"B": "2", "A": ""},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"--output","json","--profile","deploy"]`,
+		`"env":[{"name":"A","value":""},{"name":"B","value":"2"}]`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("want %s in %s", want, text)
+		}
+	}
+}
+
 // Field fault BR-93.
 func TestKubeconfigOfAnEmptyAnswerIsRefused(t *testing.T) {
 	for i := range 4 {
 		v := []string{"n", "https://e", "ca", "r"}
 		v[i] = ""
-		if text, err := cluster.Kubeconfig(v[0], v[1], v[2], v[3]); err == nil {
+		if text, err := cluster.Kubeconfig(v[0], v[1], v[2], v[3], cluster.Caller{}); err == nil {
 			t.Errorf("%q: accepted as %s", v, text)
 		}
 	}

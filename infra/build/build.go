@@ -52,6 +52,7 @@ type builder struct {
 	ctx     *pulumi.Context
 	plan    plan.Plan
 	dial    Dial
+	caller  cluster.Caller
 	account handle.Account
 
 	network  *network.Network
@@ -60,15 +61,29 @@ type builder struct {
 	systemNodes []pulumi.Resource
 }
 
-// Environment makes everything that the plan says, with the given provider of AWS.
-func Environment(ctx *pulumi.Context, p plan.Plan, provider *aws.Provider, dial Dial) (*Made, error) {
-	b := &builder{Made: &Made{AWS: provider}, ctx: ctx, plan: p, dial: dial, account: handle.Account{
-		AccountID: p.Account.ID,
-		Region:    p.Account.Region,
-		Partition: p.Account.Partition,
-		DNSSuffix: p.Account.DNSSuffix,
-		Tags:      p.Environment.Tags,
-	}}
+// Asks is how a build asks: the provider of AWS, who asks for tokens of Kubernetes, and the way to its API.
+type Asks struct {
+	AWS    *aws.Provider
+	Caller cluster.Caller
+	Dial   Dial
+}
+
+// Environment makes everything that the plan says.
+func Environment(ctx *pulumi.Context, p plan.Plan, asks Asks) (*Made, error) {
+	b := &builder{
+		Made:   &Made{AWS: asks.AWS},
+		ctx:    ctx,
+		plan:   p,
+		dial:   asks.Dial,
+		caller: asks.Caller,
+		account: handle.Account{
+			AccountID: p.Account.ID,
+			Region:    p.Account.Region,
+			Partition: p.Account.Partition,
+			DNSSuffix: p.Account.DNSSuffix,
+			Tags:      p.Environment.Tags,
+		},
+	}
 	for _, step := range []func() error{
 		b.makeNetwork, b.makeCluster, b.connect, b.makeSystemGroup, b.makeAddons, b.makeSpotRole, b.makePools,
 		b.makeGPU,

@@ -64,11 +64,12 @@ func (b *builder) makeCluster() error {
 	return err
 }
 
-// connect makes the provider through which objects reach the cluster. It waits for the access entries, and they outlive
-// it (field fault BR-85). In an update the API is dialled first: where it cannot be reached, every object would
-// otherwise wait in vain.
+// connect makes the provider through which objects reach the cluster, as the same caller that asks AWS. It waits for
+// the access entries, and they outlive it (field fault BR-85). In an update the API is dialled first: where it cannot
+// be reached, every object would otherwise wait in vain.
 func (b *builder) connect() (err error) {
-	kubeconfig := pulumi.All(b.Cluster.Kubeconfig, b.Cluster.Endpoint).ApplyT(func(v []any) (string, error) {
+	kubeconfig := pulumi.All(b.Cluster.KubeconfigFor(b.caller),
+		b.Cluster.Endpoint).ApplyT(func(v []any) (string, error) {
 		text, _ := v[0].(string)
 		endpoint, _ := v[1].(string)
 		if b.ctx.DryRun() || b.plan.Environment.Cluster.SkipReachabilityCheck {

@@ -17,11 +17,9 @@ import (
 // load decodes, fills defaults and validates; problems come back as lines.
 func load(text string) (Environment, []string) {
 	env, problems := Decode(text)
-	if problems.Err() != nil {
-		return env, problems.Items()
-	}
 	env = env.WithDefaults("dev")
-	return env, env.Validate().Items()
+	problems.Join(env.Validate())
+	return env, problems.Items()
 }
 
 // environment is a valid object with the given further members.
@@ -68,6 +66,21 @@ func TestProblemsNamePathValueAndRemedy(t *testing.T) {
 			if !slices.ContainsFunc(problems, func(p string) bool { return strings.HasPrefix(p, row.Want) }) {
 				t.Errorf("no problem begins with %q; found %q", row.Want, problems)
 			}
+			if row.Config["spot"] != nil {
+				return
+			}
+			row.Config["spot"] = map[string]any{"createServiceLinkedRole": "yes"}
+			if config, err = json.Marshal(row.Config); err != nil {
+				t.Fatal(err)
+			}
+			const unread = "spot.createServiceLinkedRole: "
+			_, with := load(string(config))
+			with = slices.DeleteFunc(with, func(p string) bool { return strings.HasPrefix(p, unread) })
+			slices.Sort(problems) // what cannot be read comes first
+			slices.Sort(with)
+			if !slices.Equal(problems, with) {
+				t.Errorf("beside a value that cannot be read: %q", with)
+			}
 		})
 	}
 }
@@ -77,7 +90,7 @@ func TestTextThatIsNotAnObjectIsRefused(t *testing.T) {
 		`[]`: `headroom:environment: is a list; write an object, see Pulumi.dev.yaml`,
 		`{"network": `: `headroom:environment: is not JSON (found "unexpected EOF"); write an object, ` +
 			`see Pulumi.dev.yaml`,
-		`{} {}`: `headroom:environment: has text after the object; remove it`,
+		`{} {}`: `headroom:environment: has text after the value; remove it`,
 	} {
 		if _, problems := load(text); !slices.Equal(problems, []string{want}) {
 			t.Errorf("%s: found %q", text, problems)
@@ -90,6 +103,39 @@ func TestAllProblemsAreReportedAtOnce(t *testing.T) {
 		`"labels": {"karpenter.sh/x": "y"}`, `"weight": 101`))
 	if len(problems) != 3 { // minimum with Karpenter, label, weight
 		t.Errorf("want 3 problems, found %q", problems)
+	}
+}
+
+// Outside fault F30 of the second trial: a count that nobody wrote is not complained of.
+func TestAMinimumBelowZeroIsOneProblem(t *testing.T) {
+	_, problems := load(pools(`"scaler": "cluster-autoscaler"`, `"minNodeCount": -1`, `"maxNodeCount": 2`))
+	if want := []string{`pools[0] "gpu-l4".minNodeCount: is below 0 (found -1); raise it`}; !slices.Equal(problems,
+		want) {
+		t.Errorf("found %q", problems)
+	}
+}
+
+// F30 of another key: what a scaler would ignore is not known of a scaler that nobody knows.
+func TestAnUnknownScalerIsOneProblem(t *testing.T) {
+	_, problems := load(pools(`"scaler": "karpentr"`, `"expireAfter": "720h"`, `"nodeRepair": true`))
+	if len(problems) != 1 || !strings.HasPrefix(problems[0], `pools[0] "gpu-l4".scaler: is unknown`) {
+		t.Errorf("found %q", problems)
+	}
+}
+
+// Outside finding 12 of the second trial.
+func TestAClusterNameThatIsMadeOfTheStacksSaysSo(t *testing.T) {
+	env, _ := Decode(environment())
+	found := env.WithDefaults("Prod_EU.1").Validate().Items()
+	want := `cluster.name: is not a name of 1 to 100 characters that EKS takes; it is not set, so it is made of the ` +
+		`stack's name "Prod_EU.1" (found "headroom-Prod_EU.1"); set cluster.name: use letters, digits, - and _, ` +
+		`beginning with a letter or digit`
+	if !slices.Equal(found, []string{want}) {
+		t.Errorf("found %q", found)
+	}
+	env, _ = Decode(environment(`"cluster": {"name": "a.b"}`))
+	if found := env.WithDefaults("dev").Validate().Items(); len(found) != 1 || strings.Contains(found[0], "stack") {
+		t.Errorf("a name that was given: found %q", found)
 	}
 }
 

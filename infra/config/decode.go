@@ -13,67 +13,93 @@ import (
 )
 
 // Decode reads the configuration object, given as JSON, strictly: unknown keys, wrong types and numbers written as text
-// are problems, all of them reported at once. Defaults are not filled in yet.
+// are problems, all of them reported at once. What could be read is in the environment, so that its values can be
+// judged in the same message; what could not is as if it were left out. Defaults are not filled in yet.
 func Decode(text string) (Environment, problem.List) {
 	var env Environment
-	var problems problem.List
+	unread, problems := DecodeStrict("", text, &env)
+	env.Unread = unread
+	return env, problems
+}
+
+// DecodeStrict reads JSON strictly into a Go value. Path is where the value stands, and the beginning of the paths
+// inside of it; empty for the environment itself. Unread are the paths of what could not be read.
+func DecodeStrict(path, text string, into any) (Unread, problem.List) {
+	var r reading
+	want := reflect.TypeOf(into).Elem()
+	if want.Kind() == reflect.Pointer {
+		want = want.Elem()
+	}
+	where, write := path, "write "+remedy(path, want)
+	if path == "" {
+		where, write = "headroom:environment", "write an object, see Pulumi.dev.yaml"
+	}
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
 	var raw any
 	if err := decoder.Decode(&raw); err != nil {
-		problems.Add("headroom:environment", "is not JSON", err, "write an object, see Pulumi.dev.yaml")
-		return env, problems
+		r.add(where, path, "is not JSON", err, write)
+		return r.unread, r.problems
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		problems.Add("headroom:environment", "has text after the object", nil, "remove it")
-		return env, problems
+		r.add(where, path, "has text after the value", nil, "remove it")
+		return r.unread, r.problems
 	}
-	if _, isObject := raw.(map[string]any); !isObject {
-		problems.Add("headroom:environment", "is "+describe(raw), nil, "write an object, see Pulumi.dev.yaml")
-		return env, problems
+	if _, isObject := raw.(map[string]any); !isObject && want.Kind() == reflect.Struct {
+		r.add(where, path, "is "+describe(raw), nil, write)
+		return r.unread, r.problems
 	}
-	check("", raw, reflect.TypeOf(env), &problems)
-	if problems.Err() != nil {
-		return env, problems
+	clean, err := json.Marshal(r.check(path, raw, want))
+	if err == nil {
+		err = json.Unmarshal(clean, into)
 	}
-	if err := json.Unmarshal([]byte(text), &env); err != nil { // check has passed: only a number out of range is left
-		problems.Add("headroom:environment", "cannot be read", err, "")
+	if err != nil { // of what has passed, only a number out of range can fail
+		r.add(where, path, "cannot be read", err, "")
 	}
-	return env, problems
+	return r.unread, r.problems
 }
 
-// check compares a decoded JSON value with the Go type it is meant for.
-func check(path string, value any, want reflect.Type, problems *problem.List) {
+// reading is a decoded value on its way into a Go type.
+type reading struct {
+	problems problem.List
+	unread   Unread
+}
+
+// add reports a value that cannot be read.
+func (r *reading) add(where, path, wrong string, found any, remedy string) {
+	r.problems.Add(where, wrong, found, remedy)
+	r.unread = append(r.unread, path)
+}
+
+// check compares a decoded JSON value with the Go type it is meant for, and returns what of it can be read.
+func (r *reading) check(path string, value any, want reflect.Type) any {
 	if want.Kind() == reflect.Pointer {
 		want = want.Elem()
 	}
 	// an empty key in YAML: as if left out, except that a list item or a required key is then found missing
 	if value == nil {
-		return
+		return nil
 	}
 	ok := true
 	switch want.Kind() {
 	case reflect.Struct:
 		var object map[string]any
 		if object, ok = value.(map[string]any); ok {
-			checkObject(path, object, want, problems)
+			return r.checkObject(path, object, want)
 		}
 	case reflect.Map:
 		var object map[string]any
 		if object, ok = value.(map[string]any); ok {
+			clean := map[string]any{}
 			for _, key := range slices.Sorted(maps.Keys(object)) {
-				check(fmt.Sprintf("%s[%q]", path, key), object[key], want.Elem(), problems)
+				clean[key] = r.check(fmt.Sprintf("%s[%q]", path, key), object[key], want.Elem())
 			}
+			return clean
 		}
 	case reflect.Slice:
 		var list []any
 		if list, ok = value.([]any); ok {
-			for i, item := range list {
-				if item == nil {
-					problems.Add(fmt.Sprintf("%s[%d]", path, i), "is empty", nil, "remove it or fill it in")
-				}
-				check(itemPath(path, i, item), item, want.Elem(), problems)
-			}
+			return r.checkList(path, list, want.Elem())
 		}
 	case reflect.String:
 		_, ok = value.(string)
@@ -82,33 +108,54 @@ func check(path string, value any, want reflect.Type, problems *problem.List) {
 	case reflect.Int:
 		ok = isWholeNumber(value)
 	}
-	if !ok {
-		found := describe(value)
-		if _, number := value.(json.Number); number && want.Kind() == reflect.String {
-			found = "a number" // not which: YAML has read 1.30 as 1.3 already
-		}
-		problems.Add(path, "is "+found, nil, "write "+remedy(path, want))
+	if ok {
+		return value
 	}
+	found := describe(value)
+	if _, number := value.(json.Number); number && want.Kind() == reflect.String {
+		found = "a number" // not which: YAML has read 1.30 as 1.3 already
+	}
+	r.add(path, path, "is "+found, nil, "write "+remedy(path, want))
+	return nil
 }
 
-func checkObject(path string, object map[string]any, want reflect.Type, problems *problem.List) {
+// checkList keeps the place of an item that cannot be read, so that those behind it keep their index.
+func (r *reading) checkList(path string, list []any, want reflect.Type) []any {
+	clean := make([]any, len(list))
+	for i, item := range list {
+		if item == nil {
+			at := fmt.Sprintf("%s[%d]", path, i)
+			r.add(at, at, "is empty", nil, "remove it or fill it in")
+		}
+		clean[i] = r.check(itemPath(path, i, item), item, want)
+	}
+	return clean
+}
+
+func (r *reading) checkObject(path string, object map[string]any, want reflect.Type) map[string]any {
+	clean := map[string]any{}
 	known := map[string]reflect.StructField{}
 	for i := range want.NumField() {
 		key, options, _ := strings.Cut(want.Field(i).Tag.Get("json"), ",")
+		if key == "" || key == "-" {
+			continue
+		}
 		known[key] = want.Field(i)
 		if value, found := object[key]; options == "" && (!found || value == nil) {
-			problems.Add(join(path, key), "is required", nil, "")
+			at := join(path, key)
+			r.add(at, at, "is required", nil, "")
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		field, found := known[key]
 		if !found {
-			problems.Add(join(path, key), "is not a known key", nil,
+			r.problems.Add(join(path, key), "is not a known key", nil,
 				"use one of "+strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 			continue
 		}
-		check(join(path, key), object[key], field.Type, problems)
+		clean[key] = r.check(join(path, key), object[key], field.Type)
 	}
+	return clean
 }
 
 func join(path, key string) string {

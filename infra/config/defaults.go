@@ -27,7 +27,9 @@ func (e Environment) WithDefaults(stack string) Environment {
 	}
 
 	c := &e.Cluster
-	def(&c.Name, "headroom-"+stack)
+	if c.Name == "" {
+		c.Name, c.Stack = "headroom-"+stack, stack
+	}
 	def(&c.KubernetesVersion, DefaultKubernetesVersion)
 	def(&c.LogRetentionDays, cluster.DefaultLogRetentionDays)
 	def(&c.UpgradePolicy, cluster.Standard)
@@ -106,7 +108,7 @@ func (p Pool) withDefaults() Pool {
 			p.MinNodeCount = ptr(0)
 		}
 		if p.NodeCount == nil {
-			p.NodeCount = p.MinNodeCount
+			p.NodeCount = ptr(max(*p.MinNodeCount, 0)) // a minimum below zero is a problem of its own
 		}
 	}
 	if p.Scaler.Dynamic() {

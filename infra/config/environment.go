@@ -37,6 +37,9 @@ type Environment struct {
 	Spot     Spot     `json:"spot,omitempty"`
 	Capacity Capacity `json:"capacity,omitempty"`
 	GitOps   GitOps   `json:"gitOps,omitempty"`
+
+	// Unread are the paths of the text that this was decoded from which could not be read.
+	Unread Unread `json:"-"`
 }
 
 // Network is a new VPC, or an existing one by ids.
@@ -69,6 +72,8 @@ type ExistingNetwork struct {
 type Cluster struct {
 	// Name of the cluster; "headroom-" and the stack's name by default.
 	Name string `json:"name,omitempty"`
+	// Stack that the name is made of; empty when a name was given.
+	Stack string `json:"-"`
 	// UniqueSuffix adds a stable random suffix to the name, for short-lived environments.
 	UniqueSuffix bool `json:"uniqueSuffix,omitempty" jsonschema:"default=false"`
 	// KubernetesVersion, as text ("1.36"). Never below the live cluster's, never more than one minor above.

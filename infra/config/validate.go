@@ -21,8 +21,10 @@ import (
 )
 
 // Validate reports everything that the configuration alone can get wrong, whichever scalers its pools have. The
-// receiver has its defaults.
-func (e Environment) Validate() (problems problem.List) {
+// receiver has its defaults. What hangs on a value that could not be read is left out: Decode has reported that value.
+func (e Environment) Validate() problem.List { return e.Unread.Without(e.validate()) }
+
+func (e Environment) validate() (problems problem.List) {
 	validateTags(e.Tags, &problems)
 	e.Network.validate(&problems)
 	e.Cluster.validate(&problems)

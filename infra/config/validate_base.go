@@ -36,7 +36,14 @@ func (c Cluster) validate(problems *problem.List) {
 	if c.UniqueSuffix {
 		suffix = suffixLength
 	}
-	problems.Join(cluster.ValidateName("cluster.name", c.Name, suffix))
+	name := cluster.ValidateName("cluster.name", c.Name, suffix)
+	problems.Join(name.Revised(func(p problem.Problem) (problem.Problem, bool) {
+		if c.Stack != "" {
+			p.Wrong += fmt.Sprintf("; it is not set, so it is made of the stack's name %q", c.Stack)
+			p.Remedy = "set cluster.name: " + p.Remedy
+		}
+		return p, true
+	}))
 	problems.Join(cluster.CheckVersion("cluster.kubernetesVersion", "", c.KubernetesVersion))
 	problems.Join(cluster.ValidatePublicAccess("cluster.publicAccessCidrs", c.PublicAccessCIDRs))
 	access := map[string]cluster.Access{}

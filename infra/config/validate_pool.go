@@ -61,7 +61,9 @@ func (p Pool) validate(at string, e Environment, problems *problem.List) {
 	p.validateBounds(at, e, problems)
 	p.validateCapacityTypes(at, problems)
 	p.validateReservation(at, problems)
-	p.validateScalerKeys(at, problems)
+	if slices.Contains(pool.Scalers, p.Scaler) { // an unknown one would be said to ignore every key
+		p.validateScalerKeys(at, problems)
+	}
 	e.validateZones(at, p.Zones, problems)
 	problems.Join(volume.Validate(at+".diskGiB", p.DiskGiB, minPoolDiskGiB))
 	p.validateNodes(at, problems)
@@ -130,6 +132,7 @@ func (p Pool) validateCounts(at string, problems *problem.List) {
 		problems.Join(p.scaling().Validate(at))
 	}
 	switch {
+	case !slices.Contains(pool.Scalers, p.Scaler): // which counts it needs is not known
 	case p.Scaler == pool.Fixed || p.Static:
 		if p.NodeCount == nil {
 			problems.Add(at+".nodeCount", "is required: nothing moves this pool, so it has exactly that many nodes",

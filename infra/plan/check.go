@@ -9,8 +9,11 @@ import (
 )
 
 // Check reports everything that can be said of the configuration before AWS is asked anything: the configuration's own
-// rules, and those of the components and scalers that it would use. The environment has its defaults.
-func Check(env config.Environment) problem.List {
+// rules, and those of the components and scalers that it would use. The environment has its defaults. What hangs on a
+// value that could not be read is left out.
+func Check(env config.Environment) problem.List { return env.Unread.Without(check(env)) }
+
+func check(env config.Environment) problem.List {
 	problems := env.Validate()
 	if !env.Cluster.HasVersion() { // said by now; what hangs on the version would only say it again
 		env.Cluster.KubernetesVersion = config.DefaultKubernetesVersion
