@@ -11,7 +11,7 @@ import (
 	"github.com/headroom-eks/headroom/pool"
 )
 
-// Environment is everything a stack is configured with, apart from aws:region.
+// Environment is everything a stack is configured with, apart from the settings of the AWS provider.
 type Environment struct {
 	// Tags on everything that can carry tags.
 	Tags map[string]string `json:"tags,omitempty"`
@@ -88,7 +88,8 @@ type Cluster struct {
 	Access map[string]Access `json:"access,omitempty"`
 	// SecretsKeyArn is the KMS key that encrypts secrets. Left out, one is made.
 	SecretsKeyArn string `json:"secretsKeyArn,omitempty"`
-	// LogTypes of the control plane.
+	// LogTypes of the control plane; api, audit, authenticator, controllerManager, scheduler by default. CloudWatch
+	// bills them by volume, and api and scheduler are many times larger than the others.
 	LogTypes []string `json:"logTypes,omitempty" jsonschema:"enum=api,enum=audit,enum=authenticator,enum=controllerManager,enum=scheduler"`
 	// LogRetentionDays of the control plane's log group.
 	LogRetentionDays int `json:"logRetentionDays,omitempty" jsonschema:"default=90"`
@@ -178,16 +179,20 @@ type AutoMode struct {
 // General is the pool for everything without a GPU. It is never advertised for gangs.
 type General struct {
 	Scaler pool.Scaler `json:"scaler" jsonschema:"enum=karpenter,enum=auto-mode"`
-	// InstanceCategories by their first letter.
-	InstanceCategories []string            `json:"instanceCategories,omitempty"`
-	CapacityTypes      []pool.CapacityType `json:"capacityTypes,omitempty" jsonschema:"enum=on-demand,enum=spot"`
-	Zones              []string            `json:"zones,omitempty"`
-	Limits             GeneralLimits       `json:"limits"`
+	// InstanceCategories by their first letter; c, m, r by default.
+	InstanceCategories []string `json:"instanceCategories,omitempty"`
+	// CapacityTypes are the ways to buy nodes; spot, on-demand by default. Spot is tried first, whatever the order
+	// here.
+	CapacityTypes []pool.CapacityType `json:"capacityTypes,omitempty" jsonschema:"enum=on-demand,enum=spot"`
+	// Zones by name; every zone of the network by default.
+	Zones  []string      `json:"zones,omitempty"`
+	Limits GeneralLimits `json:"limits"`
 	// ConsolidateAfter an idle node is removed, a duration or "Never".
 	ConsolidateAfter string `json:"consolidateAfter,omitempty" jsonschema:"default=1m"`
 	// ExpireAfter a node is replaced, a duration or "Never"; 720h with Karpenter, 336h with Auto Mode, which allows 21
 	// days at most.
-	ExpireAfter   string            `json:"expireAfter,omitempty"`
+	ExpireAfter string `json:"expireAfter,omitempty"`
+	// Budgets limit how many nodes are disrupted at once; 10% by default.
 	Budgets       []nodepool.Budget `json:"budgets,omitempty"`
 	StartupTaints []pool.Taint      `json:"startupTaints,omitempty"`
 	DiskGiB       int               `json:"diskGiB,omitempty" jsonschema:"default=100"`
@@ -205,7 +210,10 @@ type Pool struct {
 	Name   string      `json:"name"`
 	Scaler pool.Scaler `json:"scaler" jsonschema:"enum=fixed,enum=cluster-autoscaler,enum=karpenter,enum=auto-mode"`
 	// InstanceTypes, exact, of one size: each node of the pool has the same vCPUs and GPUs.
-	InstanceTypes []string            `json:"instanceTypes"`
+	InstanceTypes []string `json:"instanceTypes"`
+	// CapacityTypes are the ways to buy nodes. By default spot, on-demand with Karpenter and Auto Mode, which try spot
+	// first, whatever the order here; on-demand in a managed group and a static pool; reserved with a reservation. What
+	// only spot can bring is never firm.
 	CapacityTypes []pool.CapacityType `json:"capacityTypes,omitempty" jsonschema:"enum=on-demand,enum=spot,enum=reserved"`
 	// Zones of the pool by name; every zone of the network that offers the type by default.
 	Zones []string `json:"zones,omitempty"`
@@ -250,8 +258,9 @@ type Pool struct {
 	// Auto Mode, which allows 21 days at most.
 	ExpireAfter string `json:"expireAfter,omitempty"`
 	// TerminationGracePeriod bounds how long a node may drain, a duration (Karpenter and Auto Mode).
-	TerminationGracePeriod string            `json:"terminationGracePeriod,omitempty"`
-	Budgets                []nodepool.Budget `json:"budgets,omitempty"`
+	TerminationGracePeriod string `json:"terminationGracePeriod,omitempty"`
+	// Budgets limit how many nodes are disrupted at once; 1 by default.
+	Budgets []nodepool.Budget `json:"budgets,omitempty"`
 	// Kubelet settings of the node class (Karpenter only), for example maxPods.
 	Kubelet nodepool.Kubelet `json:"kubelet,omitzero"`
 }

@@ -167,3 +167,32 @@ func holdFile(t *testing.T, path string, want []byte) {
 		t.Errorf("%s is not what infra/config/environment.go says; run: go test ./infra/config -update", path)
 	}
 }
+
+// Outside finding 10 of the second trial: a list has its default in words, for those that cost money or decide what is
+// firm.
+func TestDefaultsOfListsAreDocumented(t *testing.T) {
+	env, _ := load(environment(`"general": {"scaler": "karpenter", "limits": {"vcpus": 1, "memoryGiB": 1}}`,
+		`"pools": [{"name": "a", "scaler": "karpenter", "maxNodeCount": 1, "instanceTypes": ["g6.xlarge"]}]`))
+	s := schema(t)
+	for _, c := range []struct {
+		object, key string
+		inForce     any
+	}{
+		{"Cluster", "logTypes", env.Cluster.LogTypes},
+		{"General", "instanceCategories", env.General.InstanceCategories},
+		{"General", "capacityTypes", env.General.CapacityTypes},
+		{"General", "budgets", env.General.Budgets[0].Nodes},
+		{"Pool", "capacityTypes", env.Pools[0].CapacityTypes},
+		{"Pool", "budgets", env.Pools[0].Budgets[0].Nodes},
+	} {
+		property, found := s.Definitions[c.object].Properties.Get(c.key)
+		if !found {
+			t.Fatalf("no %s.%s", c.object, c.key)
+		}
+		want := strings.ReplaceAll(strings.Trim(fmt.Sprint(c.inForce), "[]"), " ", ", ")
+		if !strings.Contains(property.Description, want+" by default") &&
+			!strings.Contains(property.Description, "By default "+want) {
+			t.Errorf("%s.%s is %s by default, and documented as %q", c.object, c.key, want, property.Description)
+		}
+	}
+}

@@ -16,7 +16,8 @@ var readable = map[string]string{
 	"karpenter": `{
 		"network": {"cidr": "10.0.0.0/16", "zones": ["us-west-2a", "us-west-2b"], "natGateways": "none",
 			"interfaceEndpoints": ["ec2"], "prefixDelegation": false},
-		"cluster": {"name": "a", "uniqueSuffix": true, "kubernetesVersion": "1.36", "publicAccessCidrs": ["203.0.113.0/24"],
+		"cluster": {"name": "a", "uniqueSuffix": true, "kubernetesVersion": "1.36",
+			"publicAccessCidrs": ["203.0.113.0/24"],
 			"addons": {"vpcCni": "v1.22.3-eksbuild.1", "kubeProxy": "v1.36.0-eksbuild.9",
 				"coredns": "v1.14.3-eksbuild.3", "ebsCsi": "v1.62.0-eksbuild.1"}},
 		"system": {"tainted": true, "nodeCount": 2, "amiRelease": "1.36.3-20260911"},
@@ -29,7 +30,8 @@ var readable = map[string]string{
 				"taints": [{"key": "a", "value": "b", "effect": "NoSchedule"}]},
 			{"name": "reserved", "scaler": "karpenter", "instanceTypes": ["g6.xlarge"], "maxNodeCount": 2,
 				"capacityTypes": ["reserved"], "reservation": {"id": "cr-0123456789abcdef0", "count": 2},
-				"zones": ["us-west-2b"], "deviceMode": "dra", "weight": 5, "localDisks": "raid0", "kubelet": {"maxPods": 20}}]}`,
+				"zones": ["us-west-2b"], "deviceMode": "dra", "weight": 5,
+				"localDisks": "raid0", "kubelet": {"maxPods": 20}}]}`,
 	"mixed": `{
 		"network": {"zones": ["us-west-2a", "us-west-2b"]},
 		"podsSelectPool": true,

@@ -124,7 +124,8 @@ var marks = []string{
 }
 
 // CheckTags refuses to ignore a tag that this program sets: the provider would never set it, or plan it for ever.
-// https://registry.terraform.io/providers/hashicorp/aws/latest/docs/guides/resource-tagging#ignoring-changes-in-all-resources
+// https://registry.terraform.io/providers/hashicorp/aws/latest/docs/guides/resource-tagging (Ignoring Changes in All
+// Resources)
 func (s Settings) CheckTags(tags map[string]string) (problems problem.List) {
 	if s.IgnoreTags == nil {
 		return problems

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -329,4 +330,16 @@ func FuzzNoSettingPanics(f *testing.F) {
 			s.CheckTags(s.MergedTags(nil))
 		}
 	})
+}
+
+func TestEverySettingIsInTheGuide(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range every {
+		if !strings.Contains(string(guide), "`aws:"+name+"`") {
+			t.Errorf("docs/configuration.md does not name aws:%s", name)
+		}
+	}
 }
