@@ -267,7 +267,7 @@ func TestLogGroupsOfControlPlanes(t *testing.T) {
 func TestAddonRefusals(t *testing.T) {
 	a := newAccount(t)
 	p := a.platform()
-	in := func(name, version string) obj {
+	in := func(name string, version any) obj {
 		return obj{
 			"clusterName":              p.cluster.id,
 			"addonName":                name,
@@ -276,14 +276,14 @@ func TestAddonRefusals(t *testing.T) {
 		}
 	}
 	a.refuses(tAddon, in("vpc-cni", "v1.0.0-eksbuild.1"), "Addon version specified is not supported")
-	a.refuses(tAddon, in("vpc-cnl", ""), "Addon vpc-cnl specified is not supported")
-	a.refuses(tAddon, with(in("vpc-cni", ""), obj{"clusterName": "none"}), "No cluster found")
-	a.refuses(tAddon, with(in("vpc-cni", ""), obj{"serviceAccountRoleArn": "arn:aws:iam::123456789012:role/none"}),
+	a.refuses(tAddon, in("vpc-cnl", nil), "Addon vpc-cnl specified is not supported")
+	a.refuses(tAddon, with(in("vpc-cni", nil), obj{"clusterName": "none"}), "No cluster found")
+	a.refuses(tAddon, with(in("vpc-cni", nil), obj{"serviceAccountRoleArn": "arn:aws:iam::123456789012:role/none"}),
 		"does not exist")
-	a.fails(tAddon, with(in("vpc-cni", ""), obj{"resolveConflictsOnCreate": "PRESERVE"}), "resolveConflictsOnCreate",
+	a.fails(tAddon, with(in("vpc-cni", nil), obj{"resolveConflictsOnCreate": "PRESERVE"}), "resolveConflictsOnCreate",
 		"one of")
 	a.create(tAddon, "cni", in("vpc-cni", "v1.22.3-eksbuild.1"))
-	a.refuses(tAddon, in("vpc-cni", ""), "ResourceInUseException", "Addon already exists")
+	a.refuses(tAddon, in("vpc-cni", nil), "ResourceInUseException", "Addon already exists")
 	// Field faults BR-58 and BR-59: DNS needs a node, and one it tolerates.
 	a.refuses(tAddon, in("coredns", "v1.14.3-eksbuild.3"), "DEGRADED", "InsufficientNumberOfReplicas")
 	dns := thing{typ: tAddon, name: "dns", id: p.cluster.id + ":coredns"}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/headroom-eks/headroom/sandbox/constraints"
 	"github.com/headroom-eks/headroom/sandbox/plugin"
 )
 
@@ -20,13 +21,21 @@ const (
 
 var tagText = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
 
-// verify reports everything about the inputs that the provider refuses before it calls AWS. Unknown values pass.
+// verify reports everything about the inputs that the provider refuses before it calls AWS, and what AWS's own
+// descriptions refuse. Unknown values pass.
 func (row *resourceRow) verify(in obj, fail func(path, reason string)) {
+	known := obj{}
 	for _, k := range sorted(in) {
-		if !row.takes(k) && k != defaultsKey {
+		switch {
+		case row.takes(k):
+			known[k] = in[k]
+		case k != defaultsKey:
 			fail(k, fmt.Sprintf("%q is not an input the sandbox knows of this type; if AWS has it, add it to the row "+
 				"in sandbox/aws", k))
 		}
+	}
+	for _, v := range constraints.Check(row.typ, known) {
+		fail(v.Path, v.Reason)
 	}
 	for _, k := range row.required {
 		if !has(in, k) {
