@@ -104,12 +104,15 @@ var eventRuleRow = resourceRow{
 	onUpdate: checkPattern,
 }
 
+// schedule of a rule. https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html
+var schedule = regexp.MustCompile(`^(rate\(\d+ (minute|hour|day)s?\)|cron\(\S+( \S+){5}\))$`)
+
 func checkEventRule(in obj, fail func(string, string)) {
 	if !has(in, "eventPattern") && !has(in, "scheduleExpression") {
 		fail("eventPattern", "one of eventPattern, scheduleExpression must be specified")
 	}
-	if len(str(in, "eventPattern")) > 4096 {
-		fail("eventPattern", "at most 4096 characters")
+	if s := str(in, "scheduleExpression"); s != "" && !schedule.MatchString(s) {
+		fail("scheduleExpression", "ValidationException: Parameter ScheduleExpression is not valid.")
 	}
 }
 
@@ -143,7 +146,20 @@ var eventTargetRow = resourceRow{
 		{path: "arn", typ: tQueue, by: "arn", onGone: dangles},
 	},
 	id:       "{rule}-{targetId}",
+	check:    checkEventTarget,
 	onCreate: createEventTarget,
+}
+
+func checkEventTarget(in obj, fail func(string, string)) {
+	given := 0
+	for _, k := range []string{"input", "inputPath", "inputTransformer"} {
+		if has(in, k) {
+			given++
+		}
+	}
+	if given > 1 {
+		fail("input", "only one of input, inputPath, inputTransformer can be set")
+	}
 }
 
 func createEventTarget(c *call) error {

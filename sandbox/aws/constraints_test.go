@@ -36,7 +36,8 @@ func TestEveryRowRequiresWhatAWSRequires(t *testing.T) {
 			continue // one of value and insecureValue, which its check looks at
 		}
 		for _, property := range constraints.Requires(typ, row.properties()) {
-			if !slices.Contains(row.required, property) && row.name.property != property && !has(row.defaults, property) {
+			if !slices.Contains(row.required, property) && row.name.property != property &&
+				!has(row.defaults, property) {
 				t.Errorf("%s: AWS requires %s, the row does not", typ, property)
 			}
 		}

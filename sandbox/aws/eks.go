@@ -226,6 +226,12 @@ func (c *call) nodeFor(cluster, values string) bool {
 
 var principalARN = regexp.MustCompile(`^arn:[a-z-]+:(iam|sts)::[0-9]{12}:(role|user|assumed-role)/.+`)
 
+// reservedName of a user or group belongs to Kubernetes or AWS.
+func reservedName(name string) bool {
+	return slices.ContainsFunc([]string{"system:", "eks:", "aws:", "amazon:"},
+		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
 func applyEntry(c *call) error {
 	cluster := c.s.Get(tCluster, str(c.in, "clusterName"))
 	principal, kind := str(c.in, "principalArn"), str(c.out, "type")
@@ -233,7 +239,7 @@ func applyEntry(c *call) error {
 	case str(cluster.Outputs, "accessConfig.authenticationMode") == "CONFIG_MAP":
 		return fmt.Errorf("InvalidRequestException: The cluster's authentication mode must be set to one of [API, " +
 			"API_AND_CONFIG_MAP] to perform this operation.")
-	case !principalARN.MatchString(principal):
+	case !principalARN.MatchString(principal), !strings.HasPrefix(principal, "arn:"+c.s.Partition+":"):
 		return fmt.Errorf("InvalidParameterException: The principalArn parameter format is not valid")
 	case kind != "STANDARD" && len(list(c.in, "kubernetesGroups")) > 0:
 		return fmt.Errorf("InvalidParameterException: kubernetesGroups cannot be specified for an access entry of "+
@@ -242,9 +248,13 @@ func applyEntry(c *call) error {
 		return fmt.Errorf("InvalidParameterException: username cannot be specified for an access entry of type %s",
 			kind)
 	}
+	// https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html
+	if name := str(c.in, "userName"); reservedName(name) || strings.HasPrefix(name, "iam:") {
+		return fmt.Errorf("InvalidParameterException: The username %s is invalid, it cannot start with system: (nor "+
+			"eks:, aws:, amazon:, iam:)", name)
+	}
 	for _, group := range texts(list(c.in, "kubernetesGroups")) {
-		if strings.HasPrefix(group, "system:") || strings.HasPrefix(group, "eks:") ||
-			strings.HasPrefix(group, "aws:") || strings.HasPrefix(group, "amazon:") {
+		if reservedName(group) {
 			return fmt.Errorf("InvalidParameterException: The kubernetes group name %s is invalid, it cannot start "+
 				"with system: (nor eks:, aws:, amazon:)",
 				group)

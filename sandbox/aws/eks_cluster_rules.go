@@ -9,12 +9,49 @@ import (
 )
 
 func checkClusterInputs(in obj, fail func(string, string)) {
-	for _, block := range texts(list(in, "vpcConfig.publicAccessCidrs")) {
+	blocks := texts(list(in, "vpcConfig.publicAccessCidrs"))
+	if len(blocks) > maxPublicCIDRs {
+		fail("vpcConfig.publicAccessCidrs", fmt.Sprintf("InvalidParameterException: at most %d, got %d", maxPublicCIDRs,
+			len(blocks)))
+	}
+	for _, block := range blocks {
 		checkCIDR("vpcConfig.publicAccessCidrs", block, fail)
+	}
+	if block := str(in, "kubernetesNetworkConfig.serviceIpv4Cidr"); block != "" {
+		checkServiceCIDR(block, fail)
 	}
 	if v := str(in, "version"); v != "" && minor(v) < 0 {
 		fail("version", fmt.Sprintf("%q is not a Kubernetes version such as %s", v, defaultVersion))
 	}
+}
+
+// maxPublicCIDRs of a cluster. https://docs.aws.amazon.com/eks/latest/userguide/service-quotas.html
+const maxPublicCIDRs = 40
+
+// checkServiceCIDR: a private block between /24 and /12.
+// https://docs.aws.amazon.com/eks/latest/APIReference/API_KubernetesNetworkConfigRequest.html
+func checkServiceCIDR(block string, fail func(string, string)) {
+	p, err := netip.ParsePrefix(block)
+	if err != nil || !p.Addr().Is4() || !p.Addr().IsPrivate() || p != p.Masked() || p.Bits() < 12 || p.Bits() > 24 {
+		fail("kubernetesNetworkConfig.serviceIpv4Cidr", fmt.Sprintf("expected a private IPv4 block between /12 and "+
+			"/24, got %s", block))
+	}
+}
+
+// reservedBlocks may not be among the public ones: "The blocks cannot include reserved addresses".
+// https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html; which those are is
+// https://www.iana.org/assignments/iana-ipv4-special-registry. 0.0.0.0/0 alone may include them.
+var reservedBlocks = []netip.Prefix{
+	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"),
+	netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("100.64.0.0/10"),
+	netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("169.254.0.0/16"),
+	netip.MustParsePrefix("224.0.0.0/4"),
+}
+
+func reserved(p netip.Prefix) bool {
+	return slices.ContainsFunc(reservedBlocks, func(r netip.Prefix) bool {
+		return r.Bits() <= p.Bits() && r.Contains(p.Addr())
+	})
 }
 
 func (c *call) checkClusterRole() error {
@@ -74,7 +111,7 @@ func (c *call) placeControlPlane() error {
 		return fmt.Errorf("InvalidParameterException: at most 4 security groups")
 	}
 	for _, block := range texts(list(config, "publicAccessCidrs")) {
-		if p, err := netip.ParsePrefix(block); err != nil || p.Addr().IsPrivate() {
+		if p, err := netip.ParsePrefix(block); err != nil || reserved(p) {
 			return fmt.Errorf("InvalidParameterException: The following CIDRs are not allowed in publicAccessCidrs: "+
 				"[%s]", block)
 		}

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -42,6 +43,10 @@ var kubeletLabels = []string{
 	"failure-domain.beta.kubernetes.io/zone",
 }
 
+// qualifiedName of a label or taint.
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
+var qualifiedName = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`)
+
 func kubeletRefuses(label string) bool {
 	domain, _, found := strings.Cut(label, "/")
 	if !found || slices.Contains(kubeletLabels, label) || domain == "kubelet.kubernetes.io" ||
@@ -61,6 +66,9 @@ func checkNodeGroupInputs(in obj, fail func(string, string)) {
 	if has(in, "updateConfig.maxUnavailable") && has(in, "updateConfig.maxUnavailablePercentage") {
 		fail("updateConfig", "only one of maxUnavailable and maxUnavailablePercentage can be set")
 	}
+	if update, given := in["updateConfig"].(obj); given && len(update) == 0 {
+		fail("updateConfig", "one of maxUnavailable and maxUnavailablePercentage must be set")
+	}
 	if has(in, "launchTemplate") && has(in, "remoteAccess") {
 		fail("remoteAccess", "conflicts with launchTemplate")
 	}
@@ -69,9 +77,14 @@ func checkNodeGroupInputs(in obj, fail func(string, string)) {
 	}
 	for i, v := range list(in, "taints") {
 		taint, _ := v.(obj)
-		if len(str(taint, "key")) > 63 || len(str(taint, "value")) > 63 {
-			fail(fmt.Sprintf("taints[%d]", i), "expected length of key and value to be at most 63 (the provider's "+
-				"limit, domain included)")
+		at := fmt.Sprintf("taints[%d]", i)
+		if key := str(taint, "key"); key != "" && !qualifiedName.MatchString(key) {
+			fail(at+".key", fmt.Sprintf("InvalidParameterException: %q is not a qualified name", key))
+		}
+		for _, v := range list(in, "taints")[:i] {
+			if earlier, _ := v.(obj); same(earlier["key"], taint["key"]) && same(earlier["effect"], taint["effect"]) {
+				fail(at, "InvalidParameterException: Duplicate taint")
+			}
 		}
 	}
 }

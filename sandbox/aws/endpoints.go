@@ -2,6 +2,7 @@ package aws
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/headroom-eks/headroom/sandbox/world"
@@ -43,15 +44,41 @@ var vpcEndpointRow = resourceRow{
 	onUpdate: checkEndpoint,
 }
 
-func createEndpoint(c *call) error {
-	reverse := "com.amazonaws."
-	if c.s.Partition == "aws-cn" {
-		reverse = "cn.com.amazonaws."
+// Services of endpoints, by short name; others are unknown to the sandbox. In China those of chinese have another
+// prefix: aws-cdk-lib/aws-ec2/lib/vpc-endpoint.ts, and the answer of describe-vpc-endpoint-services in
+// https://github.com/aws/aws-cdk/issues/25329.
+var (
+	chinese = []string{
+		"application-autoscaling", "athena", "autoscaling", "backup", "batch", "cloudformation", "ebs", "ec2",
+		"ecr.api",
+		"ecr.dkr", "eks", "elasticache", "elasticfilesystem", "execute-api", "kinesis-streams", "lambda", "monitoring",
+		"rds", "sagemaker.api", "sqs", "states", "sts", "xray",
 	}
+	services = []string{
+		"bedrock-runtime", "dynamodb", "ec2messages", "eks-auth", "elasticloadbalancing", "events", "fsx", "kms",
+		"logs", "s3", "secretsmanager", "sns", "ssm", "ssmmessages",
+	}
+)
+
+func endpointService(s *world.State, name string) bool {
+	prefix := ""
+	if s.Partition == "aws-cn" {
+		prefix = "cn."
+	}
+	return slices.ContainsFunc(chinese, func(n string) bool {
+		return name == prefix+"com.amazonaws."+s.Region+"."+
+			n
+	}) ||
+		slices.ContainsFunc(services, func(n string) bool { return name == "com.amazonaws."+s.Region+"."+n })
+}
+
+func createEndpoint(c *call) error {
 	service := str(c.in, "serviceName")
-	if !strings.HasPrefix(service, reverse+c.s.Region+".") &&
-		!strings.HasPrefix(service, "com.amazonaws."+c.s.Region+".") {
+	if !endpointService(c.s, service) {
 		return fmt.Errorf("InvalidServiceName: The Vpc Endpoint Service '%s' does not exist", service)
+	}
+	if ids := texts(list(c.in, "securityGroupIds")); len(slices.Compact(slices.Sorted(slices.Values(ids)))) < len(ids) {
+		return fmt.Errorf("InvalidParameter: the same security group twice")
 	}
 	for _, r := range c.s.OfType(tEndpoint) {
 		if str(r.Inputs, "vpcId") == str(c.in, "vpcId") && str(r.Inputs, "serviceName") == service &&

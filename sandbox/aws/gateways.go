@@ -105,6 +105,9 @@ var natGatewayRow = resourceRow{
 }
 
 func createNatGateway(c *call) error {
+	if str(c.out, "connectivityType") == "private" && has(c.in, "allocationId") {
+		return fmt.Errorf("InvalidParameterCombination: a private NAT gateway takes no AllocationId")
+	}
 	if str(c.out, "connectivityType") == "public" && !has(c.in, "allocationId") {
 		return fmt.Errorf("MissingParameter: The request must include the AllocationId parameter for a " +
 			"public NAT gateway")

@@ -56,8 +56,17 @@ var roleRow = resourceRow{
 	computed: map[string]string{"uniqueId": "AROA{random}", "createDate": "2026-01-01T00:00:00Z"},
 	inUse: "DeleteConflict: Cannot delete entity, must detach all policies and remove roles from instance " +
 		"profiles first.",
+	check:    checkRole,
 	onCreate: createRole,
 	onUpdate: checkTrust,
+}
+
+var policyARN = regexp.MustCompile(`^arn:[a-z-]+:iam::([0-9]{12}|aws):policy/.+$`)
+
+func checkRole(in obj, fail func(string, string)) {
+	if boundary := str(in, "permissionsBoundary"); boundary != "" && !policyARN.MatchString(boundary) {
+		fail("permissionsBoundary", fmt.Sprintf("%q is not the ARN of a policy", boundary))
+	}
 }
 
 func createRole(c *call) error {

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/headroom-eks/headroom/sandbox/world"
@@ -39,6 +40,9 @@ func checkOidcProvider(in obj, fail func(string, string)) {
 	}
 	if ids, ok := in["clientIdLists"].([]any); ok && len(ids) == 0 {
 		fail("clientIdLists", "at least one client id is required")
+	}
+	if ids := texts(list(in, "clientIdLists")); len(slices.Compact(slices.Sorted(slices.Values(ids)))) < len(ids) {
+		fail("clientIdLists", "InvalidInput: the same client id twice")
 	}
 }
 

@@ -43,6 +43,7 @@ var keyRow = resourceRow{
 	id:       "{uuid}",
 	arn:      "arn:{partition}:kms:{region}:{account}:key/{id}",
 	computed: map[string]string{"keyId": "{id}"},
+	check:    checkKey,
 	onCreate: createKey,
 	onUpdate: updateKey,
 }
@@ -50,6 +51,12 @@ var keyRow = resourceRow{
 // defaultKeyPolicy is what KMS writes where none is given: the account decides by its own policies.
 const defaultKeyPolicy = `{"Version":"2012-10-17","Statement":[{"Sid":"Enable IAM User Permissions","Effect":"Allow",` +
 	`"Principal":{"AWS":"arn:%s:iam::%s:root"},"Action":"kms:*","Resource":"*"}]}`
+
+func checkKey(in obj, fail func(string, string)) {
+	if has(in, "rotationPeriodInDays") && !truth(in, "enableKeyRotation") && !isUnknown(in["enableKeyRotation"]) {
+		fail("rotationPeriodInDays", "needs enableKeyRotation")
+	}
+}
 
 func createKey(c *call) error {
 	if !has(c.in, "policy") {

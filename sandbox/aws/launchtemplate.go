@@ -148,6 +148,25 @@ func tagOther(c *call, value any) error {
 // maxUserData is EC2's limit before base64. https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
 const maxUserData = 16 * 1024
 
+var (
+	instanceType  = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
+	reservationID = regexp.MustCompile(`^cr-([0-9a-f]{8}|[0-9a-f]{17})$`)
+)
+
+// twice reports elements of a list that have the same value of a key.
+func twice(in obj, path, key string, fail func(string, string)) {
+	seen := map[any]bool{}
+	for i, v := range list(in, path) {
+		element, _ := v.(obj)
+		if value, ok := element[key].(string); ok {
+			if seen[value] {
+				fail(fmt.Sprintf("%s[%d].%s", path, i, key), "InvalidParameterValue: "+value+" is given twice")
+			}
+			seen[value] = true
+		}
+	}
+}
+
 func checkLaunchTemplate(in obj, fail func(string, string)) {
 	if data := str(in, "userData"); data != "" {
 		raw, err := base64.StdEncoding.DecodeString(data)
@@ -161,6 +180,16 @@ func checkLaunchTemplate(in obj, fail func(string, string)) {
 	if has(in, "instanceType") && has(in, "instanceRequirements") {
 		fail("instanceType", "conflicts with instanceRequirements")
 	}
+	// The words of both are EC2's own; which types there are is the world's.
+	if t := str(in, "instanceType"); t != "" && !instanceType.MatchString(t) {
+		fail("instanceType", fmt.Sprintf("InvalidParameterValue: Invalid value '%s' for InstanceType.", t))
+	}
+	const target = "capacityReservationSpecification.capacityReservationTarget.capacityReservationId"
+	if id := str(in, target); id != "" && !reservationID.MatchString(id) {
+		fail(target, fmt.Sprintf("InvalidCapacityReservationId.Malformed: Invalid id: %q", id))
+	}
+	twice(in, "blockDeviceMappings", "deviceName", fail)
+	twice(in, "tagSpecifications", "resourceType", fail)
 	for i, v := range list(in, "tagSpecifications") {
 		spec, ok := v.(obj)
 		if tags, isMap := spec["tags"].(obj); ok && isMap {

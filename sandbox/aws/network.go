@@ -61,8 +61,28 @@ var vpcRow = resourceRow{
 		"defaultSecurityGroupId": "sg-{random}",
 	},
 	inUse:    "DependencyViolation: The vpc '{id}' has dependencies and cannot be deleted.",
-	check:    func(in obj, fail func(string, string)) { checkBlock(in, 16, 28, fail) },
+	check:    checkVpc,
 	onCreate: createVpc,
+}
+
+// notForVPCs are ranges that EC2 gives to no VPC. https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html
+var notForVPCs = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("127.0.0.0/8"),
+	netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("224.0.0.0/4"),
+}
+
+func checkVpc(in obj, fail func(string, string)) {
+	checkBlock(in, 16, 28, fail)
+	if p, err := netip.ParsePrefix(str(in, "cidrBlock")); err == nil {
+		for _, no := range notForVPCs {
+			if no.Overlaps(p) {
+				fail("cidrBlock", fmt.Sprintf("InvalidVpc.Range: The CIDR '%s' is invalid. (within %s)", p, no))
+			}
+		}
+	}
+	if truth(in, "enableDnsHostnames") && in["enableDnsSupport"] == false {
+		fail("enableDnsHostnames", "InvalidParameterValue: DNS host names need DNS support")
+	}
 }
 
 func createVpc(c *call) error {

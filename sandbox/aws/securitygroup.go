@@ -48,7 +48,15 @@ var securityGroupRow = resourceRow{
 	onDelete: func(c *call) error { return groupInUse(c.s, c.res.ID) },
 }
 
+// groupText is what a description of a group takes.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateSecurityGroup.html
+var groupText = regexp.MustCompile(`^[0-9A-Za-z ._:/()#,@\[\]+=&;{}!$*-]{0,255}$`)
+
 func checkSecurityGroup(in obj, fail func(string, string)) {
+	if text := str(in, "description"); !groupText.MatchString(text) {
+		fail("description", "InvalidParameterValue: at most 255 characters of a-z, A-Z, 0-9, spaces and "+
+			"._-:/()#,@[]+=&;{}!$*")
+	}
 	for i, v := range slices.Concat(list(in, "ingress"), list(in, "egress")) {
 		rule, _ := v.(obj)
 		for _, block := range texts(list(rule, "cidrBlocks")) {
@@ -201,6 +209,10 @@ func checkRule(in obj, protocol, property string, fail func(string, string)) {
 	if from, to := num(in, "fromPort"), num(in, "toPort"); has(in, "fromPort") && has(in, "toPort") && from > to &&
 		!isUnknown(in["toPort"]) {
 		fail("fromPort", fmt.Sprintf("InvalidParameterValue: Invalid TCP/UDP port range (%d:%d)", from, to))
+	}
+	if needsPorts := slices.Contains([]string{"tcp", "udp", "6", "17"}, strings.ToLower(protocol)); needsPorts &&
+		(!has(in, "fromPort") || !has(in, "toPort")) {
+		fail("fromPort", "InvalidParameterValue: "+protocol+" needs fromPort and toPort")
 	}
 	for _, v := range at(in, property) {
 		if block, ok := v.(string); ok {

@@ -3,6 +3,7 @@ package aws
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
@@ -67,6 +68,16 @@ var queueRow = resourceRow{
 }
 
 func checkQueue(in obj, fail func(string, string)) {
+	// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html
+	fifo := truth(in, "fifoQueue")
+	if name := str(in, "name"); name != "" && fifo != strings.HasSuffix(name, ".fifo") {
+		fail("name", "the name of a FIFO queue ends with .fifo, and no other name does")
+	}
+	for _, key := range []string{"contentBasedDeduplication", "deduplicationScope", "fifoThroughputLimit"} {
+		if v := in[key]; !fifo && v != nil && v != false && !isUnknown(v) {
+			fail(key, "can only be set for a FIFO queue")
+		}
+	}
 	if truth(in, "sqsManagedSseEnabled") && has(in, "kmsMasterKeyId") {
 		fail("kmsMasterKeyId", "conflicts with sqsManagedSseEnabled: You can use one type of server-side "+
 			"encryption (SSE) at one time.")

@@ -57,8 +57,17 @@ func checkParameter(in obj, fail func(string, string)) {
 		fail("name", "ValidationException: Parameter name: can't be prefixed with \"aws\" or \"ssm\" "+
 			"(case-insensitive)")
 	}
-	if !has(in, "value") && !has(in, "insecureValue") {
+	// https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_PutParameter.html
+	full := str(in, "name")
+	if levels := strings.Count(full, "/"); strings.Contains(full, "//") || levels > 15 ||
+		levels > 0 && !strings.HasPrefix(full, "/") {
+		fail("name", "ValidationException: a hierarchy begins with / and has at most 15 levels, none empty")
+	}
+	if has(in, "value") == has(in, "insecureValue") {
 		fail("value", "one of value, insecureValue must be set")
+	}
+	if v, ok := in["value"].(string); ok && v == "" {
+		fail("value", "ValidationException: the value must have at least 1 character")
 	}
 }
 

@@ -77,6 +77,9 @@ func (row *resourceRow) verify(in obj, fail func(path, reason string)) {
 	}
 	if tags, ok := in["tags"].(obj); ok {
 		verifyTags("tags", tags, fail)
+		if strings.HasPrefix(row.typ, "aws:iam/") {
+			verifyTagCase(tags, fail)
+		}
 	}
 	if row.check != nil {
 		row.check(in, fail)
@@ -110,6 +113,20 @@ func verifyTags(path string, tags obj, fail func(path, reason string)) {
 		if !tagText.MatchString(value) {
 			fail(tag, "InvalidTagValue: only letters, digits, spaces and _.:/=+-@ are allowed")
 		}
+	}
+}
+
+// verifyTagCase: IAM takes keys that differ in case alone for one.
+// https://docs.aws.amazon.com/IAM/latest/UserGuide/id_tags.html#id_tags_rules_creating
+func verifyTagCase(tags obj, fail func(path, reason string)) {
+	first := map[string]string{}
+	for _, key := range sorted(tags) {
+		lower := strings.ToLower(key)
+		if first[lower] != "" {
+			fail("tags["+key+"]", fmt.Sprintf("InvalidInput: Duplicate tag keys found. Please note that Tag keys are "+
+				"case insensitive. (%s, %s)", first[lower], key))
+		}
+		first[lower] = key
 	}
 }
 
