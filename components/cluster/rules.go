@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/headroom-eks/headroom/components/kmskey"
 	"github.com/headroom-eks/headroom/pool/label"
@@ -114,9 +115,35 @@ func ValidateAddonVersion(path, addon, version, kubernetes string) (problems pro
 	return problems
 }
 
+const (
+	// maxPublicCIDRs of a cluster. https://docs.aws.amazon.com/eks/latest/userguide/service-quotas.html
+	maxPublicCIDRs = 40
+	// widestPublic block, as the length of its prefix. No network that people come from is wider than a /8.
+	widestPublic = 8
+)
+
+// reservedBlocks reach nobody from outside. https://www.iana.org/assignments/iana-ipv4-special-registry
+var reservedBlocks = []netip.Prefix{
+	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"),
+	netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("100.64.0.0/10"),
+	netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("169.254.0.0/16"),
+	netip.MustParsePrefix("224.0.0.0/3"), // multicast and what is kept for later
+}
+
+func reserved(cidr netip.Prefix) bool {
+	return slices.ContainsFunc(reservedBlocks, func(r netip.Prefix) bool {
+		return r.Bits() <= cidr.Bits() && r.Contains(cidr.Addr())
+	})
+}
+
 // ValidatePublicAccess reports address blocks from which nobody can reach a public endpoint. EKS takes public IPv4
 // blocks for a cluster of IPv4. https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html
 func ValidatePublicAccess(path string, cidrs []string) (problems problem.List) {
+	if n := len(cidrs); n > maxPublicCIDRs {
+		problems.Add(path, fmt.Sprintf("are more than the %d that EKS takes", maxPublicCIDRs), n,
+			"join neighbours into wider blocks")
+	}
+	problem.Unique(&problems, path, cidrs)
 	for i, text := range cidrs {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		cidr, err := netip.ParsePrefix(text)
@@ -125,9 +152,12 @@ func ValidatePublicAccess(path string, cidrs []string) (problems problem.List) {
 			problems.Add(at, "is not an IPv4 block", text, "write one like 203.0.113.0/24")
 		case cidr != cidr.Masked():
 			problems.Add(at, "has host bits", text, "write "+cidr.Masked().String())
-		case cidr.Addr().IsPrivate():
-			problems.Add(at, "is private, and EKS refuses it", text, "remove it: from inside the VPC the API answers "+
-				"without it")
+		case reserved(cidr):
+			problems.Add(at, "is private or reserved, and EKS refuses it", text, "remove it: from inside the VPC the "+
+				"API answers without it")
+		case cidr.Bits() < widestPublic && cidr.Bits() > 0:
+			problems.Add(at, fmt.Sprintf("is wider than /%d: such blocks together are the whole world", widestPublic),
+				text, "name the networks that people and runners come from, or 0.0.0.0/0 if everybody is meant")
 		}
 	}
 	return problems
@@ -157,6 +187,17 @@ func ValidateAccess(path string, access map[string]Access) (problems problem.Lis
 		}
 		owner[entry.PrincipalArn] = name
 		problem.OneOf(&problems, at+".policy", entry.Policy, AccessPolicies)
+	}
+	return problems
+}
+
+// ValidateAccessPartition reports principals of another partition than the cluster's: EKS knows none of them.
+func ValidateAccessPartition(path string, access map[string]Access, partition string) (problems problem.List) {
+	for _, name := range slices.Sorted(maps.Keys(access)) {
+		if arn := access[name].PrincipalArn; !strings.HasPrefix(arn, "arn:"+partition+":") {
+			problems.Add(fmt.Sprintf("%s[%q].principalArn", path, name), "is of another partition than the cluster's, "+
+				partition, arn, "name a role or user of the cluster's partition")
+		}
 	}
 	return problems
 }

@@ -29,7 +29,7 @@ var ruleCases = []struct {
 	{"no block", cluster.ValidatePublicAccess("at", nil), ""},
 	{"everybody", cluster.ValidatePublicAccess("at", []string{"0.0.0.0/0"}), ""},
 	{"a private block", cluster.ValidatePublicAccess("at", []string{"203.0.113.7/32", "10.0.0.0/8"}),
-		`at[1]: is private, and EKS refuses it (found "10.0.0.0/8"); remove it`},
+		`at[1]: is private or reserved, and EKS refuses it (found "10.0.0.0/8"); remove it`},
 	{"host bits", cluster.ValidatePublicAccess("at", []string{"203.0.113.7/24"}), "write 203.0.113.0/24"},
 	{"IPv6", cluster.ValidatePublicAccess("at", []string{"2001:db8::/32"}), "at[0]: is not an IPv4 block"},
 	{"log types", cluster.ValidateLogTypes("at", cluster.LogTypes), ""},

@@ -466,7 +466,7 @@ func TestClassRefusals(t *testing.T) {
 			c.Kubelet.ImageGCHighThresholdPercent,
 				c.Kubelet.ImageGCLowThresholdPercent = 50, 60
 		}, "high one above the low one"},
-		"negative pods": {func(c *Class) { c.Kubelet.MaxPods = -1 }, "maxPods: is negative (found -1)"},
+		"negative pods": {func(c *Class) { c.Kubelet.MaxPods = -1 }, "maxPods: is out of range (found -1)"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

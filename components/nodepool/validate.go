@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/pool"
@@ -20,9 +21,7 @@ var (
 	duration       = regexp.MustCompile(`^([0-9]+(s|m|h))+$`)
 	budgetNodes    = regexp.MustCompile(`^((100|[0-9]{1,2})%|[0-9]+)$`)
 	budgetDuration = regexp.MustCompile(`^(([0-9]+(h|m))|([0-9]+h[0-9]+m))$`)
-	budgetSchedule = regexp.MustCompile(
-		`^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|\S+ \S+ \S+ \S+ \S+)$`)
-	instanceType = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
+	instanceType   = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
 )
 
 var (
@@ -175,7 +174,32 @@ func ValidateGeneral(path string, g General) (problems problem.List) {
 				"least 1")
 		}
 	}
+	if g.VCPUs > 0 && g.MemoryGiB > 0 && !g.fits() {
+		problems.Add(path+".limits", fmt.Sprintf("allow no node of categories %s", strings.Join(g.categories(), ", ")),
+			fmt.Sprintf("%d vCPUs, %d GiB", g.VCPUs, g.MemoryGiB), "raise them: they are the limits of the whole pool")
+	}
 	return problems
+}
+
+// smallest x86 instance of a category since the fifth generation: vCPUs and whole GiB of memory. A category that is not
+// here has some that are as small as any limit. https://aws.amazon.com/ec2/instance-types/
+var smallest = map[string]struct{ vcpus, gib int }{
+	"c": {2, 4}, "m": {2, 8}, "r": {2, 16}, "i": {2, 16}, "d": {4, 32},
+}
+
+// fits says whether the limits allow one node of some category.
+func (g General) fits() bool {
+	return slices.ContainsFunc(g.categories(), func(category string) bool {
+		least := smallest[category]
+		return g.VCPUs >= least.vcpus && g.MemoryGiB >= least.gib
+	})
+}
+
+func (g General) categories() []string {
+	if len(g.Categories) == 0 {
+		return DefaultCategories
+	}
+	return g.Categories
 }
 
 func validateDisruption(path string, spec Spec) (problems problem.List) {
@@ -183,11 +207,15 @@ func validateDisruption(path string, spec Spec) (problems problem.List) {
 	for _, age := range []struct{ key, value string }{
 		{"expireAfter", spec.ExpireAfter}, {"consolidateAfter", d.ConsolidateAfter},
 	} {
-		if age.value != "" && age.value != Never && !duration.MatchString(age.value) {
+		if age.value != "" && age.value != Never && !readable(age.value) {
 			problems.Add(path+"."+age.key, "is not a duration", age.value, "use a form such as 10m or 720h, or Never")
 		}
 	}
-	if g := spec.TerminationGracePeriod; g != "" && !duration.MatchString(g) {
+	if d, err := time.ParseDuration(spec.ExpireAfter); err == nil && d <= 0 {
+		problems.Add(path+".expireAfter", "expires every node at once", spec.ExpireAfter, "use a form such as 720h, or "+
+			"Never")
+	}
+	if g := spec.TerminationGracePeriod; g != "" && !readable(g) {
 		problems.Add(path+".terminationGracePeriod", "is not a duration", g, "use a form such as 30m")
 	}
 	if d.ConsolidationPolicy != "" {
@@ -204,6 +232,12 @@ func validateDisruption(path string, spec Spec) (problems problem.List) {
 	return problems
 }
 
+// readable durations have the form of the schema and fit what Karpenter, a Go program, reads them into: 292 years.
+func readable(text string) bool {
+	_, err := time.ParseDuration(text)
+	return err == nil && duration.MatchString(text)
+}
+
 func (b Budget) validate(path string) (problems problem.List) {
 	if !budgetNodes.MatchString(b.Nodes) {
 		problems.Add(path+".nodes", "is neither a number nor a share", b.Nodes, `use a form such as "1" or "10%"`)
@@ -213,11 +247,11 @@ func (b Budget) validate(path string) (problems problem.List) {
 			strings.TrimSpace(b.Schedule+b.Duration),
 			"give both or neither")
 	}
-	if b.Schedule != "" && !budgetSchedule.MatchString(b.Schedule) {
+	if b.Schedule != "" && !cron(b.Schedule) {
 		problems.Add(path+".schedule", "is not a cron line of five fields, in UTC", b.Schedule,
 			`use a form such as "0 9 * * mon-fri"`)
 	}
-	if b.Duration != "" && !budgetDuration.MatchString(b.Duration) {
+	if b.Duration != "" && (!budgetDuration.MatchString(b.Duration) || !readable(b.Duration)) {
 		problems.Add(path+".duration", "is not in hours and minutes", b.Duration, "use a form such as 8h or 1h30m")
 	}
 	for i, reason := range b.Reasons {

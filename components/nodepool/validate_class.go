@@ -53,14 +53,18 @@ func ValidateReservation(path, id string) (problems problem.List) {
 	return problems
 }
 
+// maxPods of the largest instance types.
+// https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/kubelet/eni-max-pods.txt
+const maxPods = 737
+
 // ValidateKubelet reports everything that is wrong with kubelet settings. Path names them.
 func ValidateKubelet(path string, k Kubelet) (problems problem.List) {
 	for _, c := range []struct {
 		field string
 		n     int
 	}{{"maxPods", k.MaxPods}, {"podsPerCore", k.PodsPerCore}} {
-		if c.n < 0 {
-			problems.Add(path+"."+c.field, "is negative", c.n, "use 1 or more, or 0 for the default")
+		if c.n < 0 || c.n > maxPods {
+			problems.Add(path+"."+c.field, "is out of range", c.n, fmt.Sprintf("use 1 to %d, or leave it out", maxPods))
 		}
 	}
 	for _, reserved := range []struct {
@@ -94,8 +98,9 @@ func onlyKeys(path string, values map[string]string, known []string) (problems p
 func quantities(path string, values map[string]string) (problems problem.List) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		value := values[key]
-		if _, err := resource.ParseQuantity(strings.TrimSuffix(value, "%")); err != nil ||
-			strings.HasPrefix(value, "-") {
+		share, percent := strings.CutSuffix(value, "%")
+		n, err := resource.ParseQuantity(share)
+		if err != nil || n.Sign() < 0 || percent && n.CmpInt64(100) > 0 {
 			problems.Add(fmt.Sprintf("%s[%q]", path, key), "is not a quantity", value, "use a form such as 500Mi")
 		}
 	}
@@ -113,7 +118,7 @@ func (k Kubelet) validateGracePeriods(path string) problem.List {
 	}
 	for _, signal := range slices.Sorted(maps.Keys(k.EvictionSoftGracePeriod)) {
 		at := fmt.Sprintf("%s.evictionSoftGracePeriod[%q]", path, signal)
-		if period := k.EvictionSoftGracePeriod[signal]; !duration.MatchString(period) {
+		if period := k.EvictionSoftGracePeriod[signal]; !readable(period) {
 			problems.Add(at, "is not a duration", period, "use a form such as 90s")
 		}
 		if _, found := k.EvictionSoft[signal]; !found {

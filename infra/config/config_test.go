@@ -40,8 +40,15 @@ func TestSmallestEnvironmentIsValid(t *testing.T) {
 }
 
 // Every rule about a value of the configuration has a row.
-func TestProblemsNamePathValueAndRemedy(t *testing.T) {
-	text, err := os.ReadFile("testdata/refused.yaml")
+func TestProblemsNamePathValueAndRemedy(t *testing.T) { refusals(t, "testdata/refused.yaml") }
+
+// F21, and section 3 of the same record.
+func TestWhatWasAcceptedThoughWrongIsRefused(t *testing.T) {
+	refusals(t, "testdata/accepted-though-wrong.yaml")
+}
+
+func refusals(t *testing.T, file string) {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

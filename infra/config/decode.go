@@ -153,6 +153,11 @@ func (r *reading) checkObject(path string, object map[string]any, want reflect.T
 				"use one of "+strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 			continue
 		}
+		if object[key] == json.Number("0") && zeroIsNoValue(field) {
+			r.problems.Add(join(path, key), "is 0, which would be taken for left out", nil, "remove it for the default, "+
+				"or give another number")
+			continue
+		}
 		clean[key] = r.check(join(path, key), object[key], field.Type)
 	}
 	return clean

@@ -160,10 +160,13 @@ const maxParameterName = 900 // 1011 with the ARN before it
 // maxValidFor of a document: a node that was lost, or a quota that was cut, is told to nobody until it ends.
 const maxValidFor = 6 * time.Hour
 
+// minValidFor of a document: a shorter one is over before anybody has read it.
+const minValidFor = time.Minute
+
 func (c Capacity) validate(problems *problem.List) {
 	switch d, err := time.ParseDuration(c.ValidFor); {
-	case err != nil || d <= 0:
-		problems.Add("capacity.validFor", "is not a duration above zero", c.ValidFor, "use a form such as 1h")
+	case err != nil || d < minValidFor:
+		problems.Add("capacity.validFor", "is not a duration of a minute or more", c.ValidFor, "use a form such as 1h")
 	case d > maxValidFor:
 		problems.Add("capacity.validFor", "is longer than a promise can be believed that nobody renews", c.ValidFor,
 			"use 6h at most, and renew the document by an update")
@@ -221,4 +224,6 @@ func (g General) validate(e Environment, problems *problem.List) {
 		problem.OneOf(problems, fmt.Sprintf("general.capacityTypes[%d]", i), t,
 			[]pool.CapacityType{pool.OnDemand, pool.Spot})
 	}
+	problem.Unique(problems, "general.instanceCategories", g.InstanceCategories)
+	problem.Unique(problems, "general.capacityTypes", g.CapacityTypes)
 }

@@ -286,6 +286,10 @@ func (p Pool) validateNodes(at string, problems *problem.List) {
 				"remove it")
 		}
 	}
+	if _, set := p.Labels[pool.AcceleratorLabel]; set {
+		problems.Add(fmt.Sprintf("%s.labels[%q]", at, pool.AcceleratorLabel),
+			"is a label that the program sets itself, where nodes register their GPUs", nil, "remove it")
+	}
 	problems.Join(nodepool.ValidateKubelet(at+".kubelet", p.Kubelet))
 	if kind, isNodePool := classKinds[p.Scaler]; isNodePool {
 		spec := p.Spec()
@@ -302,6 +306,7 @@ func (p Pool) validateNodes(at string, problems *problem.List) {
 		}
 	}
 	problems.Join(label.ValidateTaints(at+".taints", p.Taints))
+	problems.Join(label.ValidateGroupTaints(at+".taints", slices.Concat(p.AllTaints(), p.StartupTaints)))
 	problems.Join(label.ValidateStartupTaints(at+".startupTaints", p.StartupTaints, p.Taints))
 }
 

@@ -7,7 +7,7 @@ import (
 
 func TestADocumentIsBelievedForSixHoursAtMost(t *testing.T) {
 	for validFor, says := range map[string]string{"6h": "", "6h1s": "use 6h at most", "8760h": "use 6h at most",
-		"0s": "is not a duration above zero", "soon": "is not a duration above zero"} {
+		"0s": "is not a duration of a minute or more", "soon": "is not a duration of a minute or more"} {
 		env := Environment{Capacity: Capacity{ValidFor: validFor}}
 		env.Network.Zones = []string{"us-west-2a", "us-west-2b"}
 		found := strings.Join(env.WithDefaults("dev").Validate().Items(), "\n")

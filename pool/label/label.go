@@ -35,13 +35,34 @@ var karpenterDomains = []string{"karpenter.sh", "karpenter.k8s.aws"}
 // ValidateGroup reports every label that nodes of a managed group could not carry. Path names the map. A label of a
 // reserved domain is accepted by some APIs and then stops the kubelet, so that nodes never join (field fault BR-64).
 func ValidateGroup(path string, labels map[string]string) problem.List {
-	return validate(path, labels, func(key string) (string, bool) {
+	problems := validate(path, labels, func(key string) (string, bool) {
 		prefix, _, _ := strings.Cut(key, "/")
 		if slices.Contains(kubeletLabels, key) || slices.Contains(kubeletDomains, prefix) {
 			return "", false
 		}
 		return inDomain(key, reservedDomains...)
 	})
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		at := fmt.Sprintf("%s[%q]", path, key)
+		problems.Join(groupKey(at, key))
+		if labels[key] == "" {
+			problems.Add(at, "is empty, and EKS takes no empty value for nodes of a managed group", nil,
+				`give a value such as "true"`)
+		}
+	}
+	return problems
+}
+
+// maxGroupKey is EKS's limit of the key of a label or taint of a managed group, domain included.
+// https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html
+const maxGroupKey = 63
+
+func groupKey(at, key string) (problems problem.List) {
+	if n := len(key); n > maxGroupKey {
+		problems.Add(at, fmt.Sprintf("the key has more than the %d characters that EKS takes for a managed group, "+
+			"domain included", maxGroupKey), n, "shorten it, or use scaler karpenter")
+	}
+	return problems
 }
 
 // ValidateNodePool reports every label that nodes of a NodePool could not carry. Karpenter refuses its own domains, and

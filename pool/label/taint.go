@@ -31,6 +31,23 @@ func ValidateTaints(path string, taints []pool.Taint) (problems problem.List) {
 	return problems
 }
 
+// maxGroupTaints is EKS's limit for a managed group.
+// https://docs.aws.amazon.com/eks/latest/userguide/node-taints-managed-node-groups.html
+const maxGroupTaints = 50
+
+// ValidateGroupTaints reports what EKS refuses of the taints of a managed group, beyond what ValidateTaints does. All
+// are the taints that its nodes get, startup taints and those of the program included.
+func ValidateGroupTaints(path string, all []pool.Taint) (problems problem.List) {
+	if n := len(all); n > maxGroupTaints {
+		problems.Add(path, fmt.Sprintf("are more than the %d that EKS takes for a managed group, startup taints and "+
+			"the GPU taint included", maxGroupTaints), n, "remove some")
+	}
+	for _, t := range all {
+		problems.Join(groupKey(fmt.Sprintf("%s %q", path, t.Key), t.Key))
+	}
+	return problems
+}
+
 // ValidateStartupTaints reports what ValidateTaints does, and taints that stay: those among the pool's own too.
 func ValidateStartupTaints(path string, startup, taints []pool.Taint) problem.List {
 	problems := ValidateTaints(path, startup)

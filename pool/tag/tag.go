@@ -52,8 +52,15 @@ const maxKey, maxValue = 128, 256
 // Validate reports every tag that AWS would refuse or that is somebody else's. Path names the map; more are keys that
 // only the caller's resources reserve.
 func Validate(path string, tags map[string]string, more ...Reserved) (problems problem.List) {
+	folded := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		at := fmt.Sprintf("%s[%q]", path, key)
+		lower := strings.ToLower(key)
+		if first, repeated := folded[lower]; repeated {
+			problems.Add(at, fmt.Sprintf("differs from %q in case alone, and IAM takes both for one", first), nil,
+				"keep one")
+		}
+		folded[lower] = key
 		if n := utf8.RuneCountInString(key); n < 1 || n > maxKey {
 			problems.Add(at, fmt.Sprintf("a key has 1 to %d characters", maxKey), n, "shorten it or give one")
 		}
@@ -70,7 +77,8 @@ func Validate(path string, tags map[string]string, more ...Reserved) (problems p
 			switch {
 			case r.Exact && key == r.Key:
 				problems.Add(at, "is set by "+r.By, nil, "remove it")
-			case !r.Exact && strings.HasPrefix(key, r.Key):
+			// Whatever its case: AWS refuses AWS:x as well.
+			case !r.Exact && strings.HasPrefix(strings.ToLower(key), r.Key):
 				problems.Add(at, fmt.Sprintf("keys under %q are set by %s", r.Key, r.By), nil, "remove it")
 			}
 		}

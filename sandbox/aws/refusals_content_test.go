@@ -1,23 +1,22 @@
 package aws
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
 
+type contentRefusal struct {
+	typ  string
+	in   obj
+	path string // of the failure
+}
+
 // What the sandbox took although AWS or the provider refuses it, and no model states: tried-2, section 3.
-func TestInputsThatNoModelBoundsAreRefused(t *testing.T) {
-	a := newAccount(t)
-	many := make([]string, 41)
-	for i := range many {
-		many[i] = "198.51.100.0/24"
-	}
+func contentRefusals() map[string]contentRefusal {
 	spec := obj{"resourceType": "instance", "tags": obj{"a": "b"}}
-	for name, c := range map[string]struct {
-		typ  string
-		in   obj
-		path string
-	}{
+	many := slices.Repeat([]string{"198.51.100.0/24"}, 41)
+	return map[string]contentRefusal{
 		"tags equal but for case": {tRole, obj{"assumeRolePolicy": "{}", "tags": obj{"Team": "a", "team": "b"}},
 			"tags[team]"},
 		"a boundary that is none": {tRole, obj{"assumeRolePolicy": "{}",
@@ -70,7 +69,12 @@ func TestInputsThatNoModelBoundsAreRefused(t *testing.T) {
 		"an ending without fifo":  {tQueue, obj{"name": "q.fifo"}, "name"},
 		"content of no fifo":      {tQueue, obj{"contentBasedDeduplication": true}, "contentBasedDeduplication"},
 		"a period of no rotation": {tKey, obj{"rotationPeriodInDays": 100}, "rotationPeriodInDays"},
-	} {
+	}
+}
+
+func TestInputsThatNoModelBoundsAreRefused(t *testing.T) {
+	a := newAccount(t)
+	for name, c := range contentRefusals() {
 		t.Run(name, func(t *testing.T) { a.on(t).fails(c.typ, c.in, c.path) })
 	}
 }

@@ -64,17 +64,7 @@ func (row *resourceRow) verify(in obj, fail func(path, reason string)) {
 			}
 		}
 	}
-	if n := row.name; n.property != "" {
-		if name, ok := one(in, n.property).(string); ok {
-			if length := utf8.RuneCountInString(name); length > n.max || length < n.min {
-				fail(n.property, fmt.Sprintf("expected length of %s to be in the range (%d - %d), got %d: %s",
-					n.property, max(n.min, 1), n.max, length, name))
-			}
-			if n.pattern != nil && !n.pattern.MatchString(name) {
-				fail(n.property, fmt.Sprintf("invalid value for %s (%s): %s", n.property, n.says, name))
-			}
-		}
-	}
+	row.verifyName(in, fail)
 	if tags, ok := in["tags"].(obj); ok {
 		verifyTags("tags", tags, fail)
 		if strings.HasPrefix(row.typ, "aws:iam/") {
@@ -83,6 +73,21 @@ func (row *resourceRow) verify(in obj, fail func(path, reason string)) {
 	}
 	if row.check != nil {
 		row.check(in, fail)
+	}
+}
+
+func (row *resourceRow) verifyName(in obj, fail func(path, reason string)) {
+	n := row.name
+	name, ok := one(in, n.property).(string)
+	if n.property == "" || !ok {
+		return
+	}
+	if length := utf8.RuneCountInString(name); length > n.max || length < n.min {
+		fail(n.property, fmt.Sprintf("expected length of %s to be in the range (%d - %d), got %d: %s",
+			n.property, max(n.min, 1), n.max, length, name))
+	}
+	if n.pattern != nil && !n.pattern.MatchString(name) {
+		fail(n.property, fmt.Sprintf("invalid value for %s (%s): %s", n.property, n.says, name))
 	}
 }
 
