@@ -5,7 +5,9 @@
 package kmskey
 
 import (
+	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/headroom-eks/headroom/problem"
 )
@@ -20,6 +22,15 @@ func ValidateArn(path, arn string) (problems problem.List) {
 	if !keyArn.MatchString(arn) {
 		problems.Add(path, "is not the ARN of a KMS key", arn,
 			"write one like arn:aws:kms:us-west-2:111122223333:key/1234abcd-…, not that of an alias")
+	}
+	return problems
+}
+
+// ValidatePlace reports a key of another partition or region: what encrypts with it looks for it where it is itself.
+func ValidatePlace(path, arn, partition, region string) (problems problem.List) {
+	if !strings.HasPrefix(arn, "arn:"+partition+":kms:"+region+":") {
+		problems.Add(path, fmt.Sprintf("is not a key of %s in partition %s", region, partition), arn,
+			"name one of that region, for a key of several regions its replica there")
 	}
 	return problems
 }

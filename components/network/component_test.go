@@ -124,6 +124,28 @@ func TestNetworkWithNATHasOnlyTheS3Endpoint(t *testing.T) {
 	}
 }
 
+// Tried-2, section 3, finding 3: in China the prefix differs from service to service.
+func TestEndpointsInChinaHaveTheirOwnPrefix(t *testing.T) {
+	r, _, err := run(t, func(a *network.Args) {
+		a.NAT = network.NATNone
+		a.Account.Partition, a.Account.Region = "aws-cn", "cn-north-1"
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"net-ecr.dkr": "cn.com.amazonaws.cn-north-1.ecr.dkr",
+		"net-sts":     "cn.com.amazonaws.cn-north-1.sts",
+		"net-kms":     "com.amazonaws.cn-north-1.kms",
+		"net-logs":    "com.amazonaws.cn-north-1.logs",
+		"net-s3":      "com.amazonaws.cn-north-1.s3",
+	} {
+		if got := r.Get(t, endpoint, name).Inputs["serviceName"]; got != want {
+			t.Errorf("%s: found %v, want %s", name, got, want)
+		}
+	}
+}
+
 func TestFullServiceNameIsTakenAsItIs(t *testing.T) {
 	r, _, err := run(t, func(a *network.Args) { a.Endpoints = []string{"cn.com.amazonaws.cn-north-1.ecr.api"} })
 	if err != nil {

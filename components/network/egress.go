@@ -57,7 +57,7 @@ func (r *renderer) gatewayEndpoint() error {
 	}
 	endpoint, err := ec2.NewVpcEndpoint(r.ctx, r.name+"-s3", &ec2.VpcEndpointArgs{
 		VpcId:           r.vpcID,
-		ServiceName:     pulumi.String(serviceName(r.args.Account.Region, "s3")),
+		ServiceName:     pulumi.String(gatewayService(r.args.Account.Region, "s3")),
 		VpcEndpointType: pulumi.String("Gateway"),
 		RouteTableIds:   tables,
 		Tags:            r.tags(r.name + "-s3"),
@@ -73,6 +73,7 @@ func (r *renderer) interfaceEndpoints() error {
 	if len(r.args.Endpoints) == 0 {
 		return nil
 	}
+	account := r.args.Account
 	group, err := ec2.NewSecurityGroup(r.ctx, r.name+"-endpoints", &ec2.SecurityGroupArgs{
 		VpcId:       r.vpcID.ToStringOutput(),
 		Description: pulumi.String("HTTPS from the VPC to its interface endpoints"),
@@ -97,7 +98,7 @@ func (r *renderer) interfaceEndpoints() error {
 		name := r.name + "-" + shortName(service)
 		endpoint, err := ec2.NewVpcEndpoint(r.ctx, name, &ec2.VpcEndpointArgs{
 			VpcId:             r.vpcID,
-			ServiceName:       pulumi.String(serviceName(r.args.Account.Region, service)),
+			ServiceName:       pulumi.String(ServiceName(account.Partition, account.Region, service)),
 			VpcEndpointType:   pulumi.String("Interface"),
 			PrivateDnsEnabled: pulumi.Bool(true),
 			SubnetIds:         r.network.Private.IDs(),

@@ -103,14 +103,32 @@ func natOf(nat NAT, zones []string, zone string) string {
 
 var fullService = regexp.MustCompile(`^(cn\.)?com\.amazonaws\.[a-z0-9-]+\.`)
 
-// serviceName of an endpoint. A full name is taken as it is: in some partitions the prefix differs from service to
-// service.
-func serviceName(region, service string) string {
-	if fullService.MatchString(service) {
-		return service
-	}
-	return "com.amazonaws." + region + "." + service
+// chinese are the services whose interface endpoints in China have a prefix of their own; those of others there, and
+// all elsewhere, have the usual one. Amazon's other partitions are not known here.
+// https://github.com/aws/aws-cdk/blob/main/packages/aws-cdk-lib/aws-ec2/lib/vpc-endpoint.ts
+var chinese = []string{
+	"account", "application-autoscaling", "appmesh-envoy-management", "athena", "autoscaling", "backup", "batch",
+	"cassandra", "cloudcontrolapi", "cloudformation", "databrew", "dms", "ebs", "ec2", "ecr.api", "ecr.dkr", "eks",
+	"elasticache", "elasticbeanstalk", "elasticfilesystem", "elasticfilesystem-fips", "emr-containers", "execute-api",
+	"fsx", "imagebuilder", "kinesis-streams", "lambda", "license-manager", "monitoring", "polly", "rds", "redshift",
+	"redshift-data", "s3", "sagemaker.api", "sagemaker.featurestore-runtime", "sagemaker.runtime", "securityhub",
+	"servicecatalog", "sms", "sqs", "states", "sts", "sync-states", "synthetics", "transfer", "workspaces", "xray",
 }
+
+// ServiceName of an interface endpoint. A full name is taken as it is.
+func ServiceName(partition, region, service string) string {
+	switch {
+	case fullService.MatchString(service):
+		return service
+	case partition == "aws-cn" && slices.Contains(chinese, service):
+		return "cn.com.amazonaws." + region + "." + service
+	default:
+		return gatewayService(region, service)
+	}
+}
+
+// gatewayService has the same name in every partition.
+func gatewayService(region, service string) string { return "com.amazonaws." + region + "." + service }
 
 // shortName of an endpoint's service.
 func shortName(service string) string { return fullService.ReplaceAllString(service, "") }

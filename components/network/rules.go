@@ -35,10 +35,16 @@ func (a Args) withDefaults() Args {
 	if a.NAT == "" {
 		a.NAT = DefaultNAT
 	}
-	if a.Endpoints == nil && a.NAT == NATNone {
-		a.Endpoints = IsolatedEndpoints
-	}
+	a.Endpoints = Endpoints(a.NAT, a.Endpoints)
 	return a
+}
+
+// Endpoints are the services that get an interface endpoint.
+func Endpoints(nat NAT, wanted []string) []string {
+	if wanted == nil && nat == NATNone {
+		return IsolatedEndpoints
+	}
+	return wanted
 }
 
 func (a Args) validate() problem.List {

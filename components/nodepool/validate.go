@@ -212,8 +212,8 @@ func validateDisruption(path string, spec Spec) (problems problem.List) {
 		}
 	}
 	if d, err := time.ParseDuration(spec.ExpireAfter); err == nil && d <= 0 {
-		problems.Add(path+".expireAfter", "expires every node at once", spec.ExpireAfter, "use a form such as 720h, or "+
-			"Never")
+		problems.Add(path+".expireAfter", "expires every node at once", spec.ExpireAfter,
+			"use a form such as 720h, or Never")
 	}
 	if g := spec.TerminationGracePeriod; g != "" && !readable(g) {
 		problems.Add(path+".terminationGracePeriod", "is not a duration", g, "use a form such as 30m")

@@ -22,6 +22,9 @@ type Answers struct {
 	Offerings map[string]Answer[[]string]
 	// Quotas in vCPUs, by quota code; those from which pools draw.
 	Quotas map[string]Answer[int]
+	// Endpoints are the zones in which a service has interface endpoints, by full name; nil when there is no such
+	// service, empty when the zones are not said. Asked for those that a new network gets.
+	Endpoints map[string]Answer[[]string]
 	// Network is an existing network; not asked about a new one.
 	Network Network
 	// Live is this stack's cluster as it lives, nil when there is none.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
+	"github.com/headroom-eks/headroom/components/network"
 	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/pool"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
@@ -33,6 +34,7 @@ func AWS(ctx *pulumi.Context, env config.Environment, provider pulumi.InvokeOpti
 		Quotas:       map[string]Answer[int]{},
 		RunningNodes: map[string]Answer[int]{},
 		Displaced:    map[string]Answer[int]{},
+		Endpoints:    map[string]Answer[[]string]{},
 	}}
 	if err := a.account(); err != nil {
 		return a.answers, err
@@ -42,6 +44,7 @@ func AWS(ctx *pulumi.Context, env config.Environment, provider pulumi.InvokeOpti
 	a.shapes()
 	a.offerings()
 	a.network()
+	a.endpoints()
 	a.quotas()
 	a.live()
 	a.images()
@@ -197,6 +200,30 @@ func (a *asker) network() {
 	}
 }
 
+// endpoints of a new network: whether the region has the services.
+func (a *asker) endpoints() {
+	n := a.env.Network
+	if n.Existing != nil {
+		return
+	}
+	account := a.answers.Account
+	for _, service := range network.Endpoints(network.NAT(n.NATGateways), n.InterfaceEndpoints) {
+		name := network.ServiceName(account.Partition, account.Region, service)
+		found, err := ec2.LookupVpcEndpointService(a.ctx, &ec2.LookupVpcEndpointServiceArgs{
+			ServiceName: &name,
+			ServiceType: pulumi.StringRef("Interface"), // some have a gateway too
+		}, a.provider)
+		switch {
+		case err == nil: // GovCloud says no zones
+			a.answers.Endpoints[name] = Known(append([]string{}, found.AvailabilityZones...))
+		case absent(err):
+			a.answers.Endpoints[name] = Known[[]string](nil)
+		default:
+			a.answers.Endpoints[name] = missing[[]string](&a.answers, "endpoint service "+name, err)
+		}
+	}
+}
+
 // DescribeSubnet asks EC2 about one subnet.
 func DescribeSubnet(ctx *pulumi.Context, id string, provider pulumi.InvokeOption) (SubnetDescription, error) {
 	s, err := ec2.LookupSubnet(ctx, &ec2.LookupSubnetArgs{Id: &id}, provider)
@@ -250,7 +277,8 @@ func (a *asker) spotRole() {
 func absent(err error) bool {
 	text := err.Error()
 	return slices.ContainsFunc([]string{"ParameterNotFound", "NoSuchEntity", "NotFoundException",
-		"couldn't find resource", "empty result"}, func(words string) bool { return strings.Contains(text, words) })
+		"couldn't find resource", "empty result", "InvalidServiceName",
+		"no matching EC2 VPC Endpoint Service"}, func(words string) bool { return strings.Contains(text, words) })
 }
 
 // FirstLine of an error, without the provider's stack of wrapping.

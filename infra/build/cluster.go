@@ -42,7 +42,7 @@ func (b *builder) makeCluster() error {
 		VpcID:             b.network.VpcID,
 		SubnetIDs:         b.network.Private.ForControlPlane().IDs(),
 		PublicAccessCIDRs: c.PublicAccessCIDRs,
-		Access:            map[string]cluster.Access{},
+		Access:            c.Principals(),
 		SecretsKeyArn:     c.SecretsKeyArn,
 		LogTypes:          c.LogTypes,
 		LogRetentionDays:  c.LogRetentionDays,
@@ -52,9 +52,6 @@ func (b *builder) makeCluster() error {
 		PrefixDelegation:  env.Network.PrefixDelegation,
 		Protect:           env.Protect,
 		Account:           b.account,
-	}
-	for key, a := range c.Access {
-		args.Access[key] = cluster.Access{PrincipalArn: a.PrincipalArn, Policy: a.Policy}
 	}
 	if b.plan.Cluster.AutoMode {
 		args.AutoMode = automode.Settings{Enabled: true, BuiltInPools: env.AutoMode.BuiltInPools}

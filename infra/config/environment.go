@@ -13,7 +13,7 @@ import (
 
 // Environment is everything a stack is configured with, apart from the settings of the AWS provider.
 type Environment struct {
-	// Tags on everything that can carry tags.
+	// Tags on everything that can carry tags. Two keys must differ in more than case.
 	Tags map[string]string `json:"tags,omitempty"`
 	// Protect keeps the cluster and the network from being deleted or replaced until it is switched off.
 	Protect bool `json:"protect,omitempty" jsonschema:"default=false"`
@@ -52,7 +52,8 @@ type Network struct {
 	// NATGateways is how private subnets reach the internet. Without any, interface endpoints carry what nodes need.
 	NATGateways string `json:"natGateways,omitempty" jsonschema:"enum=one-per-vpc,enum=one-per-zone,enum=none,default=one-per-vpc"`
 	// InterfaceEndpoints are AWS services reached without leaving the VPC, by short name, for example "ecr.api". With
-	// natGateways "none" the services that nodes and controllers need are the default.
+	// natGateways "none" the services that nodes and controllers need are the default. The region must have each, in
+	// every zone of the network.
 	InterfaceEndpoints []string `json:"interfaceEndpoints,omitempty"`
 	// PrefixDelegation gives nodes addresses in blocks of 16, so that small instance types run more pods: 110, or 250
 	// above 30 vCPUs, unless a pool's kubelet.maxPods says otherwise.
@@ -78,7 +79,7 @@ type Cluster struct {
 	UniqueSuffix bool `json:"uniqueSuffix,omitempty" jsonschema:"default=false"`
 	// KubernetesVersion, as text ("1.36"). Never below the live cluster's, never more than one minor above.
 	KubernetesVersion string `json:"kubernetesVersion,omitempty" jsonschema:"default=1.36"`
-	// PublicAccessCIDRs, public IPv4 blocks, may reach the Kubernetes API from outside the VPC. None by default: then
+	// PublicAccessCIDRs, at most 40 public IPv4 blocks of /8 or smaller (0.0.0.0/0 for everybody), may reach the Kubernetes API from outside the VPC. None by default: then
 	// `pulumi up` must run where the VPC can be reached.
 	PublicAccessCIDRs []string `json:"publicAccessCidrs,omitempty"`
 	// SkipReachabilityCheck goes on without having reached the Kubernetes API first, for runs through a proxy.
@@ -86,7 +87,7 @@ type Cluster struct {
 	// Access gives IAM roles access to the cluster, by a name of yours in lower-case letters, digits and dashes, for
 	// example "admins".
 	Access map[string]Access `json:"access,omitempty"`
-	// SecretsKeyArn is the KMS key that encrypts secrets. Left out, one is made.
+	// SecretsKeyArn is the KMS key of this region that encrypts secrets. Left out, one is made.
 	SecretsKeyArn string `json:"secretsKeyArn,omitempty"`
 	// LogTypes of the control plane; api, audit, authenticator, controllerManager, scheduler by default. CloudWatch
 	// bills them by volume, and api and scheduler are many times larger than the others.
@@ -231,9 +232,11 @@ type Pool struct {
 	// DeviceMode is how pods claim GPUs.
 	DeviceMode pool.DeviceMode `json:"deviceMode,omitempty" jsonschema:"enum=plugin,enum=dra,default=plugin"`
 	// Priority when pools share a ceiling: a higher one is served first, equal ones by name.
-	Priority int               `json:"priority,omitempty" jsonschema:"default=0"`
-	Labels   map[string]string `json:"labels,omitempty"`
-	// Taints beside nvidia.com/gpu=true:NoSchedule, which every GPU pool has.
+	Priority int `json:"priority,omitempty" jsonschema:"default=0"`
+	// Labels of the nodes. On managed groups EKS takes keys of 63 characters at most, domain included, and no empty value.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Taints beside nvidia.com/gpu=true:NoSchedule, which every GPU pool has. A managed group has 50 at most, with startup
+	// taints, of keys of 63 characters at most.
 	Taints []pool.Taint `json:"taints,omitempty"`
 	// StartupTaints are removed by a daemon once the node is ready, for example Cilium's.
 	StartupTaints []pool.Taint `json:"startupTaints,omitempty"`
@@ -275,13 +278,14 @@ type Reservation struct {
 
 // Spot says what this account needs before it can run spot instances.
 type Spot struct {
-	// CreateServiceLinkedRole makes AWSServiceRoleForEC2Spot. One per account, so never by default.
+	// CreateServiceLinkedRole makes AWSServiceRoleForEC2Spot. One per account, so never by default, and refused for a new
+	// environment where the account has it.
 	CreateServiceLinkedRole bool `json:"createServiceLinkedRole,omitempty" jsonschema:"default=false"`
 }
 
 // Capacity is how the capacity contract is computed and published.
 type Capacity struct {
-	// ValidFor is how long a published document may be believed, a duration of 6h at most.
+	// ValidFor is how long a published document may be believed, a duration of 1m to 6h.
 	ValidFor string `json:"validFor,omitempty" jsonschema:"default=1h"`
 	// ReservedVCPUs of the account's quotas that other users of the account may take.
 	ReservedVCPUs ReservedVCPUs `json:"reservedVcpus,omitempty"`

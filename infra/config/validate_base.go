@@ -46,11 +46,7 @@ func (c Cluster) validate(problems *problem.List) {
 	}))
 	problems.Join(cluster.CheckVersion("cluster.kubernetesVersion", "", c.KubernetesVersion))
 	problems.Join(cluster.ValidatePublicAccess("cluster.publicAccessCidrs", c.PublicAccessCIDRs))
-	access := map[string]cluster.Access{}
-	for name, a := range c.Access {
-		access[name] = cluster.Access{PrincipalArn: a.PrincipalArn, Policy: a.Policy}
-	}
-	problems.Join(cluster.ValidateAccess("cluster.access", access))
+	problems.Join(cluster.ValidateAccess("cluster.access", c.Principals()))
 	if c.SecretsKeyArn != "" {
 		problems.Join(kmskey.ValidateArn("cluster.secretsKeyArn", c.SecretsKeyArn))
 	}
@@ -60,6 +56,15 @@ func (c Cluster) validate(problems *problem.List) {
 	if c.HasVersion() { // otherwise there is nothing to pin anything for
 		c.validateAddons(problems)
 	}
+}
+
+// Principals that have access, as the component takes them.
+func (c Cluster) Principals() map[string]cluster.Access {
+	access := map[string]cluster.Access{}
+	for name, a := range c.Access {
+		access[name] = cluster.Access{PrincipalArn: a.PrincipalArn, Policy: a.Policy}
+	}
+	return access
 }
 
 // HasVersion reports whether the Kubernetes version can be read, so that rules about it are worth asking.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/headroom-eks/headroom/components/cluster"
+	"github.com/headroom-eks/headroom/components/kmskey"
 )
 
 // cluster compares what is asked of the control plane with what EKS serves and with what lives.
@@ -26,9 +27,35 @@ func (d *decision) cluster() {
 			"spot instance starts", nil, "create it once (aws iam create-service-linked-role --aws-service-name "+
 			"spot.amazonaws.com) or set spot.createServiceLinkedRole: true in one stack of the account")
 	}
+	d.spotRoleIsThere()
+	d.places()
 	if d.live != nil {
 		d.problems().Join(cluster.CheckVersion("cluster.kubernetesVersion", d.live.Version, wanted))
 		d.autoModeSwitch()
+	}
+}
+
+// spotRoleIsThere refuses to make a role that the account has. Once this stack's cluster lives, the role is taken for
+// the one that the stack made; it stays when the stack goes (F21).
+func (d *decision) spotRoleIsThere() {
+	live, asked := d.answers.Live.Get()
+	if d.answers.SpotRole.Value() && d.env.Spot.CreateServiceLinkedRole && asked && live == nil {
+		d.problems().Add("spot.createServiceLinkedRole", "the account has the role AWSServiceRoleForEC2Spot already, "+
+			"and takes no second one", nil, "remove it")
+	}
+}
+
+// places refuses principals and keys that EKS cannot find from where the cluster is (F21).
+func (d *decision) places() {
+	account := d.answers.Account
+	d.problems().Join(cluster.ValidateAccessPartition("cluster.access", d.env.Cluster.Principals(), account.Partition))
+	for _, key := range []struct{ path, arn string }{
+		{"cluster.secretsKeyArn", d.env.Cluster.SecretsKeyArn},
+		{"karpenter.interruptionQueueKeyArn", d.env.Karpenter.InterruptionQueueKeyArn},
+	} {
+		if key.arn != "" {
+			d.problems().Join(kmskey.ValidatePlace(key.path, key.arn, account.Partition, account.Region))
+		}
 	}
 }
 

@@ -55,6 +55,7 @@ func (d *decision) newNetwork() {
 		}
 	}
 	d.plan.Network.New = args
+	d.endpoints(network.Endpoints(args.NAT, c.InterfaceEndpoints))
 	blocks, err := newBlocks(c.CIDR, c.Zones)
 	if err != nil {
 		d.problems().Add("network", err.Error(), nil, "")
@@ -62,6 +63,35 @@ func (d *decision) newNetwork() {
 	for _, b := range blocks {
 		d.plan.Network.Private = append(d.plan.Network.Private,
 			network.Subnet{Zone: d.zone(b.Zone), CIDR: b.Private.String()})
+	}
+}
+
+// endpoints refuses services that the region does not have, or not in a zone of the network (F21).
+func (d *decision) endpoints(services []string) {
+	account, path := d.answers.Account, "network.interfaceEndpoints"
+	for i, service := range services {
+		name := network.ServiceName(account.Partition, account.Region, service)
+		zones, known := d.answers.Endpoints[name].Get()
+		at := path
+		if len(d.env.Network.InterfaceEndpoints) > 0 {
+			at = fmt.Sprintf("%s[%d]", path, i)
+		}
+		switch {
+		case !known:
+			continue
+		case zones == nil:
+			d.problems().Add(at, fmt.Sprintf("%s has no endpoint service %s", account.Region, name), service,
+				"name the services it has (aws ec2 describe-vpc-endpoint-services lists them)")
+			continue
+		case len(zones) == 0:
+			continue
+		}
+		for _, zone := range d.env.Network.Zones {
+			if !slices.Contains(zones, zone) {
+				d.problems().Add(at, fmt.Sprintf("%s has no endpoint in %s", name, zone), service,
+					"leave the zone or the endpoint out")
+			}
+		}
 	}
 }
 

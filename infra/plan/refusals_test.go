@@ -23,6 +23,26 @@ func names(t *testing.T, found problem.List, want string) {
 
 var handedOver = func(env *config.Environment) { env.GitOps.NodePools = "manifests" }
 
+func makesSpotRole(env *config.Environment) { env.Spot.CreateServiceLinkedRole = true }
+
+func accessOf(principal string) func(*config.Environment) {
+	return func(env *config.Environment) {
+		env.Cluster.Access = map[string]config.Access{"x": {PrincipalArn: principal, Policy: "view"}}
+	}
+}
+
+func secretsKey(arn string) func(*config.Environment) {
+	return func(env *config.Environment) { env.Cluster.SecretsKeyArn = arn }
+}
+
+func endpointTo(service string) func(*config.Environment) {
+	return func(env *config.Environment) { env.Network.InterfaceEndpoints = []string{service} }
+}
+
+func queueKey(arn string) func(*config.Environment) {
+	return func(env *config.Environment) { env.Karpenter.InterruptionQueueKeyArn = arn }
+}
+
 var awsRefusals = []struct {
 	name   string
 	env    []func(*config.Environment)
@@ -57,6 +77,23 @@ var awsRefusals = []struct {
 	{"spot without its role (field fault BR-41)", karpenterPool,
 		func(a *ask.Answers) { a.SpotRole = ask.Known(false) },
 		`spot: this account has no service-linked role AWSServiceRoleForEC2Spot`},
+	{"a role for spot that is there (F21)", append(karpenterPool, makesSpotRole), nil,
+		`spot.createServiceLinkedRole: the account has the role AWSServiceRoleForEC2Spot already`},
+	{"a principal of another partition (F21)",
+		[]func(*config.Environment){accessOf("arn:aws-cn:iam::123456789012:role/x")}, nil,
+		`cluster.access["x"].principalArn: is of another partition than the cluster's, aws`},
+	{"a secrets key of another region (F21)", []func(*config.Environment){
+		secretsKey("arn:aws:kms:eu-west-1:123456789012:key/a")}, nil,
+		`cluster.secretsKeyArn: is not a key of us-west-2 in partition aws`},
+	{"a queue's key of another partition (F21)",
+		append(karpenterPool, queueKey("arn:aws-cn:kms:us-west-2:123456789012:key/a")),
+		nil, `karpenter.interruptionQueueKeyArn: is not a key of us-west-2 in partition aws`},
+	{"an endpoint of no service (F21)", []func(*config.Environment){endpointTo("nonsense")}, func(a *ask.Answers) {
+		a.Endpoints = map[string]ask.Answer[[]string]{"com.amazonaws.us-west-2.nonsense": ask.Known[[]string](nil)}
+	}, `network.interfaceEndpoints[0]: us-west-2 has no endpoint service com.amazonaws.us-west-2.nonsense`},
+	{"an endpoint that a zone lacks", []func(*config.Environment){endpointTo("fsx")}, func(a *ask.Answers) {
+		a.Endpoints = map[string]ask.Answer[[]string]{"com.amazonaws.us-west-2.fsx": ask.Known(zones[:1])}
+	}, `network.interfaceEndpoints[0]: com.amazonaws.us-west-2.fsx has no endpoint in us-west-2b`},
 	{"a live cluster moved into Auto Mode (field fault BR-83)", environmentOf(gpuPool(pool.AutoMode)), living(),
 		`autoMode: the live cluster has Auto Mode off and this configuration would switch it on`},
 	{"a live pool handed over at once", append(karpenterPool, handedOver),

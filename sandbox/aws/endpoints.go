@@ -72,6 +72,19 @@ func endpointService(s *world.State, name string) bool {
 		slices.ContainsFunc(services, func(n string) bool { return name == "com.amazonaws."+s.Region+"."+n })
 }
 
+func getEndpointService(s *world.State, in obj) (obj, error) {
+	name := str(in, "serviceName")
+	if !endpointService(s, name) {
+		return nil, fmt.Errorf("reading EC2 VPC Endpoint Services: InvalidServiceName: The Vpc Endpoint Service '%s' "+
+			"does not exist", name)
+	}
+	var zones []string
+	for _, z := range s.Zones() {
+		zones = append(zones, z.Name)
+	}
+	return obj{"id": hash(name, 8), "serviceName": name, "serviceType": "Interface", "availabilityZones": zones}, nil
+}
+
 func createEndpoint(c *call) error {
 	service := str(c.in, "serviceName")
 	if !endpointService(c.s, service) {

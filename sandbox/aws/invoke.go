@@ -36,8 +36,10 @@ var answers = map[string]answer{
 	"aws:ec2/getInstance:getInstance":                           {"ec2:DescribeInstances", getInstance},
 	"aws:ec2/getSubnet:getSubnet":                               {"ec2:DescribeSubnets", getSubnet},
 	"aws:ec2/getSubnets:getSubnets":                             {"ec2:DescribeSubnets", getSubnets},
-	"aws:ec2/getVpc:getVpc":                                     {"ec2:DescribeVpcs", getVpc},
-	"aws:ec2/getLaunchTemplate:getLaunchTemplate":               {"ec2:DescribeLaunchTemplates", getLaunchTemplate},
+	"aws:ec2/getVpcEndpointService:getVpcEndpointService": {"ec2:DescribeVpcEndpointServices",
+		getEndpointService},
+	"aws:ec2/getVpc:getVpc":                       {"ec2:DescribeVpcs", getVpc},
+	"aws:ec2/getLaunchTemplate:getLaunchTemplate": {"ec2:DescribeLaunchTemplates", getLaunchTemplate},
 
 	"aws:autoscaling/getGroup:getGroup": {"autoscaling:DescribeAutoScalingGroups", getAutoScalingGroup},
 
