@@ -79,8 +79,8 @@ type Cluster struct {
 	UniqueSuffix bool `json:"uniqueSuffix,omitempty" jsonschema:"default=false"`
 	// KubernetesVersion, as text ("1.36"). Never below the live cluster's, never more than one minor above.
 	KubernetesVersion string `json:"kubernetesVersion,omitempty" jsonschema:"default=1.36"`
-	// PublicAccessCIDRs, at most 40 public IPv4 blocks of /8 or smaller (0.0.0.0/0 for everybody), may reach the Kubernetes API from outside the VPC. None by default: then
-	// `pulumi up` must run where the VPC can be reached.
+	// PublicAccessCIDRs, at most 40 public IPv4 blocks of /8 or smaller (0.0.0.0/0 for everybody), may reach the
+	// Kubernetes API from outside the VPC. None by default: then `pulumi up` must run where the VPC can be reached.
 	PublicAccessCIDRs []string `json:"publicAccessCidrs,omitempty"`
 	// SkipReachabilityCheck goes on without having reached the Kubernetes API first, for runs through a proxy.
 	SkipReachabilityCheck bool `json:"skipReachabilityCheck,omitempty" jsonschema:"default=false"`
@@ -233,10 +233,11 @@ type Pool struct {
 	DeviceMode pool.DeviceMode `json:"deviceMode,omitempty" jsonschema:"enum=plugin,enum=dra,default=plugin"`
 	// Priority when pools share a ceiling: a higher one is served first, equal ones by name.
 	Priority int `json:"priority,omitempty" jsonschema:"default=0"`
-	// Labels of the nodes. On managed groups EKS takes keys of 63 characters at most, domain included, and no empty value.
+	// Labels of the nodes. On managed groups EKS takes keys of 63 characters at most, domain included, and no empty
+	// value.
 	Labels map[string]string `json:"labels,omitempty"`
-	// Taints beside nvidia.com/gpu=true:NoSchedule, which every GPU pool has. A managed group has 50 at most, with startup
-	// taints, of keys of 63 characters at most.
+	// Taints beside nvidia.com/gpu=true:NoSchedule, which every GPU pool has. A managed group has 50 at most, with
+	// startup taints, of keys of 63 characters at most.
 	Taints []pool.Taint `json:"taints,omitempty"`
 	// StartupTaints are removed by a daemon once the node is ready, for example Cilium's.
 	StartupTaints []pool.Taint `json:"startupTaints,omitempty"`
@@ -278,8 +279,8 @@ type Reservation struct {
 
 // Spot says what this account needs before it can run spot instances.
 type Spot struct {
-	// CreateServiceLinkedRole makes AWSServiceRoleForEC2Spot. One per account, so never by default, and refused for a new
-	// environment where the account has it.
+	// CreateServiceLinkedRole makes AWSServiceRoleForEC2Spot. One per account, so never by default, and refused for a
+	// new environment where the account has it.
 	CreateServiceLinkedRole bool `json:"createServiceLinkedRole,omitempty" jsonschema:"default=false"`
 }
 
