@@ -206,6 +206,7 @@ func tagged(asg string) (*recorder.Recorder, error) {
 				Labels:     map[string]string{pool.PoolLabel: "gpu-l4", pool.AcceleratorLabel: "nvidia-l4"},
 				Taints:     []pool.Taint{pool.GPUTaint},
 				DeviceMode: pool.Plugin, GPUs: 4, DiskGiB: 100,
+				Nodes: []clusterautoscaler.Node{{VCPUs: 48, MemoryMiB: 196608, MaxPods: 234}},
 			},
 		})
 		return err
@@ -224,6 +225,9 @@ func TestTagsGoToTheGroupThatEKSReports(t *testing.T) {
 		"gpu-l4-taint/nvidia.com/gpu":                "true:NoSchedule",
 		"gpu-l4-resources/nvidia.com/gpu":            "4",
 		"gpu-l4-resources/ephemeral-storage":         "89Gi",
+		"gpu-l4-resources/cpu":                       "47810m",
+		"gpu-l4-resources/memory":                    "178933Mi",
+		"gpu-l4-resources/pods":                      "234",
 	}
 	got := map[string]string{}
 	for _, tag := range r.Of(tagToken) {

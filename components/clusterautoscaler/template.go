@@ -41,6 +41,7 @@ type Template struct {
 	DeviceMode pool.DeviceMode // of a group with GPUs
 	GPUs       int             // of one node
 	DiskGiB    int             // root volume of one node
+	Nodes      []Node          // of each instance type; the smallest counts
 }
 
 // TemplateTags of a group, key -> value.
@@ -48,6 +49,9 @@ func TemplateTags(t Template) map[string]string {
 	tags := map[string]string{
 		resourcePrefix + "ephemeral-storage": strconv.Itoa(ephemeralGiB(t.DiskGiB)) + "Gi",
 		resourcePrefix + pool.GPUResource:    strconv.Itoa(t.pluginGPUs()),
+	}
+	for name, quantity := range allocatable(t.Nodes) {
+		tags[resourcePrefix+name] = quantity
 	}
 	for key, value := range t.Labels {
 		tags[labelPrefix+key] = value
@@ -111,6 +115,9 @@ func ValidateTemplate(path string, t Template) problem.List {
 	}
 	if t.DiskGiB < 2 {
 		problems.Add(path+".diskGiB", "leaves nothing for pods", t.DiskGiB, "give the size of the root volume")
+	}
+	if len(t.Nodes) == 0 {
+		problems.Add(path, "does not say what a node has", nil, "give vCPUs, memory and pods of its instance types")
 	}
 	problems.Join(t.accelerator(path))
 

@@ -21,6 +21,7 @@ func gpuTemplate() Template {
 		DeviceMode: pool.Plugin,
 		GPUs:       4,
 		DiskGiB:    100,
+		Nodes:      []Node{{VCPUs: 48, MemoryMiB: 196608, MaxPods: 234}},
 	}
 }
 
@@ -34,6 +35,9 @@ func TestTemplateTagsSayWhatTheNodeGroupSays(t *testing.T) {
 		"k8s.io/cluster-autoscaler/node-template/taint/example.com/dedicated":         ":NoExecute",
 		"k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu":            "4",
 		"k8s.io/cluster-autoscaler/node-template/resources/ephemeral-storage":         "89Gi",
+		"k8s.io/cluster-autoscaler/node-template/resources/cpu":                       "47810m",
+		"k8s.io/cluster-autoscaler/node-template/resources/memory":                    "178933Mi",
+		"k8s.io/cluster-autoscaler/node-template/resources/pods":                      "234",
 	}
 	if diff := cmp.Diff(want, TemplateTags(gpuTemplate())); diff != "" {
 		t.Error(diff)
@@ -57,6 +61,7 @@ func TestStrippedTagsAreTheLabelsAndTaintsThemselves(t *testing.T) {
 			Labels:  rapid.MapOfN(name, value, 0, 8).Draw(t, "labels"),
 			Taints:  rapid.SliceOfNDistinct(taint, 0, 6, func(t pool.Taint) string { return t.Key }).Draw(t, "taints"),
 			DiskGiB: rapid.IntRange(2, 1000).Draw(t, "disk"),
+			Nodes:   []Node{{}},
 		}
 		labels, taints := map[string]string{}, map[pool.Taint]bool{}
 		for key, value := range TemplateTags(template) {

@@ -47,6 +47,19 @@ func (clusterAutoscaler) check(at string, c config.Pool, env config.Environment)
 	return problems
 }
 
+// nodes of each instance type, as the template of a group wants them.
+func (d *decision) nodes(c config.Pool) (nodes []clusterautoscaler.Node) {
+	for _, t := range c.InstanceTypes {
+		shape := d.answers.Shapes[t].Value()
+		nodes = append(nodes, clusterautoscaler.Node{
+			VCPUs:     shape.VCPUs,
+			MemoryMiB: shape.MemoryMiB,
+			MaxPods:   capacityplan.MaxPods(shape, d.env.Network.PrefixDelegation),
+		})
+	}
+	return nodes
+}
+
 func (clusterAutoscaler) decide(d *decision, at string, c config.Pool, p *Pool) {
 	base := d.groupArgs(c, p)
 	template := clusterautoscaler.Template{
@@ -55,6 +68,7 @@ func (clusterAutoscaler) decide(d *decision, at string, c config.Pool, p *Pool) 
 		DeviceMode: c.DeviceMode,
 		GPUs:       base.Shape.GPUs,
 		DiskGiB:    c.DiskGiB,
+		Nodes:      d.nodes(c),
 	}
 	d.problems().Join(clusterautoscaler.ValidateTemplate(at, template))
 	total := clusterautoscaler.Sizes{Min: *c.MinNodeCount, Max: *c.MaxNodeCount, Seed: *c.NodeCount}

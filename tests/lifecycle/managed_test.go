@@ -99,6 +99,9 @@ func TestGroupsOfClusterAutoscaler(t *testing.T) {
 			"taint/example.com/workload-type":     "inference:NoSchedule",
 			"resources/nvidia.com/gpu":            "1",
 			"resources/ephemeral-storage":         "179Gi",
+			"resources/cpu":                       "3920m",
+			"resources/memory":                    "14162Mi",
+			"resources/pods":                      "58",
 		}
 		if !maps.Equal(got, want) {
 			e.t.Errorf("template tags are %v, want %v", got, want)
