@@ -53,9 +53,10 @@ func ValidateReservation(path, id string) (problems problem.List) {
 	return problems
 }
 
-// maxPods of the largest instance types.
+// maxPods of the largest instance types: 737, or 16 for each of the addresses with prefix delegation. What one type can
+// address is asked where it is known.
 // https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/kubelet/eni-max-pods.txt
-const maxPods = 737
+const maxPods = (737-2)*16 + 2
 
 // ValidateKubelet reports everything that is wrong with kubelet settings. Path names them.
 func ValidateKubelet(path string, k Kubelet) (problems problem.List) {

@@ -154,8 +154,8 @@ func (r *reading) checkObject(path string, object map[string]any, want reflect.T
 			continue
 		}
 		if object[key] == json.Number("0") && zeroIsNoValue(field) {
-			r.problems.Add(join(path, key), "is 0, which would be taken for left out", nil, "remove it for the default, "+
-				"or give another number")
+			r.problems.Add(join(path, key), "is 0, which would be taken for left out", nil,
+				"remove it for the default, or give another number")
 			continue
 		}
 		clean[key] = r.check(join(path, key), object[key], field.Type)
