@@ -26,8 +26,9 @@ type Scaling struct {
 	Send bool
 }
 
-// Fixed is the scaling of a group that nothing scales. EKS takes no maximum of 0, so an empty group has 1.
-func Fixed(nodes int) Scaling { return Scaling{Min: nodes, Desired: nodes, Max: max(nodes, 1)} }
+// Fixed is the scaling of a group that nothing scales. EKS takes no maximum of 0, so no nodes are no group: with a
+// maximum of 1 a cluster-autoscaler that finds groups by itself would scale it.
+func Fixed(nodes int) Scaling { return Scaling{Min: nodes, Desired: nodes, Max: nodes} }
 
 // AMIType for the nodes: always AL2023, whose NVIDIA variant brings the driver. AL2 has no images for Kubernetes 1.33
 // and later (field faults BR-70, BR-71). https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html

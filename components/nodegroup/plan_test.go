@@ -93,13 +93,11 @@ func TestAMITypeFitsTheNode(t *testing.T) {
 }
 
 func TestFixedGroupHasOneSize(t *testing.T) {
-	for nodes, want := range map[int]nodegroup.Scaling{
-		2: {Min: 2, Desired: 2, Max: 2},
-		0: {Min: 0, Desired: 0, Max: 1}, // EKS takes no maximum of 0
-	} {
-		if got := nodegroup.Fixed(nodes); got != want {
-			t.Errorf("%d nodes: %+v, want %+v", nodes, got, want)
-		}
+	if got := nodegroup.Fixed(2); got != (nodegroup.Scaling{Min: 2, Desired: 2, Max: 2}) {
+		t.Errorf("two nodes: %+v", got)
+	}
+	if err := nodegroup.Fixed(0).Validate("pool").Err(); err == nil {
+		t.Error("a group of no nodes, which EKS refuses, is accepted")
 	}
 }
 

@@ -218,7 +218,8 @@ type Pool struct {
 	CapacityTypes []pool.CapacityType `json:"capacityTypes,omitempty" jsonschema:"enum=on-demand,enum=spot,enum=reserved"`
 	// Zones of the pool by name; every zone of the network that offers the type by default.
 	Zones []string `json:"zones,omitempty"`
-	// NodeCount: the size of a fixed or static pool; the first size of a cluster-autoscaler pool.
+	// NodeCount: the size of a fixed or static pool; the first size of a cluster-autoscaler pool. A fixed pool of 0 has
+	// no node group, since EKS allows none with a maximum of 0; going to 0 deletes it.
 	NodeCount *int `json:"nodeCount,omitempty"`
 	// MinNodeCount of a cluster-autoscaler pool.
 	MinNodeCount *int `json:"minNodeCount,omitempty"`

@@ -6,7 +6,7 @@ import (
 	"github.com/headroom-eks/headroom/problem"
 )
 
-// fixed pools are managed groups that nothing scales.
+// fixed pools are managed groups that nothing scales. One of no nodes is no group.
 type fixed struct{}
 
 func (fixed) environment(config.Environment) (none problem.List) { return none }
@@ -16,6 +16,8 @@ func (fixed) check(string, config.Pool, config.Environment) (none problem.List) 
 func (fixed) decide(d *decision, _ string, c config.Pool, p *Pool) {
 	args := d.groupArgs(c, p)
 	args.Scaling = nodegroup.Fixed(*c.NodeCount)
-	d.addGroup(p, Group{Args: args})
+	if *c.NodeCount > 0 { // EKS has no group of no nodes
+		d.addGroup(p, Group{Args: args})
+	}
 	d.groupBounds(p)
 }

@@ -18,7 +18,7 @@ func (d *decision) warnings() []string {
 				m.Question, m.Reason))
 		}
 	}
-	for _, warning := range []string{d.lockedOut(), d.fragmentable(), d.replaced(), d.displaced()} {
+	for _, warning := range []string{d.lockedOut(), d.fragmentable(), d.replaced(), d.emptied(), d.displaced()} {
 		if warning != "" {
 			all = append(all, warning)
 		}
@@ -58,24 +58,7 @@ func (d *decision) replaced() (warning string) {
 	if d.live == nil {
 		return ""
 	}
-	var zones []string
-	for zone := range d.answers.ZoneIDs.Value() {
-		zones = append(zones, regexp.QuoteMeta(zone))
-	}
-	var going []string
-	for _, p := range d.plan.Pools {
-		if len(p.Groups) == 0 || !p.Facts.Advertised {
-			continue
-		}
-		own := regexp.MustCompile("^" + regexp.QuoteMeta(p.Name()) + "(-(" + strings.Join(zones, "|") +
-			"))?-[0-9a-f]{8}$")
-		for _, name := range slices.Sorted(maps.Keys(d.live.Groups)) {
-			live := d.live.Groups[name]
-			if own.MatchString(name) && live.Desired > 0 && !slices.Contains(p.GroupNames(), name) {
-				going = append(going, fmt.Sprintf("%s (%d nodes)", name, live.Desired))
-			}
-		}
-	}
+	going := d.leaving(func(p Pool) bool { return len(p.Groups) > 0 })
 	if len(going) == 0 {
 		return ""
 	}
@@ -110,4 +93,39 @@ func (d *decision) displaced() (warning string) {
 			"their nodes are drained at once, whatever the budgets say: %s", strings.Join(leaving, ", ")))
 	}
 	return strings.Join(said, "; ")
+}
+
+// emptied says which managed groups with nodes the update deletes because their pool is to have none.
+func (d *decision) emptied() (warning string) {
+	if d.live == nil {
+		return ""
+	}
+	going := d.leaving(func(p Pool) bool { return len(p.Groups) == 0 && p.Facts.Scaler.ManagedGroup() })
+	if len(going) == 0 {
+		return ""
+	}
+	return "this update deletes node groups, whose nodes are drained, since a fixed pool of no nodes has no group: " +
+		strings.Join(going, ", ")
+}
+
+// leaving are the live groups with nodes that belong to some of the GPU pools, and that the plan has no more.
+func (d *decision) leaving(of func(Pool) bool) (going []string) {
+	var zones []string
+	for zone := range d.answers.ZoneIDs.Value() {
+		zones = append(zones, regexp.QuoteMeta(zone))
+	}
+	for _, p := range d.plan.Pools {
+		if !p.Facts.Advertised || !of(p) {
+			continue
+		}
+		own := regexp.MustCompile("^" + regexp.QuoteMeta(p.Name()) + "(-(" + strings.Join(zones, "|") +
+			"))?-[0-9a-f]{8}$")
+		for _, name := range slices.Sorted(maps.Keys(d.live.Groups)) {
+			live := d.live.Groups[name]
+			if own.MatchString(name) && live.Desired > 0 && !slices.Contains(p.GroupNames(), name) {
+				going = append(going, fmt.Sprintf("%s (%d nodes)", name, live.Desired))
+			}
+		}
+	}
+	return going
 }

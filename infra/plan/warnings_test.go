@@ -69,6 +69,23 @@ func TestReplacementOfAGroupWithNodesIsSaidBeforehand(t *testing.T) {
 	}
 }
 
+func TestAFixedPoolOfNoNodesHasNoGroupAndSaysWhoseNodesGo(t *testing.T) {
+	of := func(nodes int) config.Environment { return valid(t, with(gpuPool(pool.Fixed, fixedAt(nodes)))) }
+	a := answers(living())
+	group := Decide(of(2), a).Pools[1].GroupNames()[0]
+	a.Live.Value().Groups[group] = clusterautoscaler.Live{Exists: true, Desired: 2}
+	emptied := Decide(of(0), a)
+	if groups := emptied.Pools[1].GroupNames(); len(groups) > 0 {
+		t.Errorf("groups %v", groups)
+	}
+	if said := warning(emptied, "this update deletes node groups"); !strings.Contains(said, group+" (2 nodes)") {
+		t.Errorf("warning %q", said)
+	}
+	if said := warning(Decide(of(1), a), "this update deletes node groups"); said != "" {
+		t.Errorf("the group stays, and it says %q", said)
+	}
+}
+
 // Field fault BR-77.
 func TestPrefixDelegationInSmallSubnetsIsWarnedOf(t *testing.T) {
 	const takes = "network.prefixDelegation takes blocks"

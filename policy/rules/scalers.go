@@ -127,7 +127,7 @@ func nodePools(c *Check, g view.Graph) (karpenter, auto []view.Group) {
 func scaled(c *Check, g view.Graph) []view.Group {
 	var out []view.Group
 	for _, p := range g.Groups() {
-		if !p.Managed || view.EmptyFixed(p.Resource) {
+		if !p.Managed {
 			continue
 		}
 		low, high := p.Props.Key("scalingConfig", "minSize"), p.Props.Key("scalingConfig", "maxSize")
@@ -143,9 +143,6 @@ func scaled(c *Check, g view.Graph) []view.Group {
 func poolBoundsScaled(c *Check, g view.Graph) {
 	_, installed := g.Controller(string(pool.ClusterAutoscaler))
 	for _, r := range g.OfType(view.TypeNodeGroup) {
-		if view.EmptyFixed(r) {
-			continue
-		}
 		scaling := r.Props.Key("scalingConfig")
 		desired, s1 := scaling.Key("desiredSize").Int()
 		maximum, s2 := scaling.Key("maxSize").Int()

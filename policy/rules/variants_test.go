@@ -93,18 +93,6 @@ var variants = []variant{
 		}}, "taints"),
 	},
 	{
-		about:    "a fixed pool of no nodes, which EKS gives a maximum of 1",
-		resource: "gpu-fixed-group",
-		graph: func(g []graphtest.Record) []graphtest.Record {
-			advertise(g, 0, 2)
-			return graphtest.Drop(g, "ca", "cluster-autoscaler", "cluster-autoscaler:kube-system/cluster-autoscaler",
-				"gpu-ca-group")
-		},
-		edit: func(t testing.TB, r *graphtest.Record) {
-			r.Set(t, map[string]any{"minSize": 0, "desiredSize": 0, "maxSize": 1}, "scalingConfig")
-		},
-	},
-	{
 		about:    "a static pool, limited in nodes alone",
 		resource: "gpu-l4-pool",
 		edit: func(t testing.TB, r *graphtest.Record) {

@@ -136,21 +136,6 @@ func (p *Group) readRequirements(requirements Value) {
 	p.Loose = len(p.Hardware) == 0 && !p.Unread && (gpus || !narrowed)
 }
 
-// EmptyFixed says whether a managed group is fixed at no nodes: EKS takes no maximum of 0, so the group has 1 that
-// nothing uses.
-func EmptyFixed(r Resource) bool {
-	scaling := r.Props.Key("scalingConfig")
-	sizes := [3]int{}
-	for i, key := range []string{"minSize", "desiredSize", "maxSize"} {
-		n, state := scaling.Key(key).Int()
-		if state != Known {
-			return false
-		}
-		sizes[i] = n
-	}
-	return sizes == [3]int{0, 0, 1} && !IgnoresDesiredSize(r)
-}
-
 // IgnoresDesiredSize says whether the node group's own options leave the desired size to its scaler.
 func IgnoresDesiredSize(r Resource) bool {
 	return slices.ContainsFunc(r.IgnoreChanges, func(path string) bool {
@@ -193,9 +178,6 @@ func (p Group) MaxNodes() (int, Value, State) {
 	if p.Managed {
 		at := p.Props.Key("scalingConfig", "maxSize")
 		n, state := at.Int()
-		if EmptyFixed(p.Resource) {
-			n = 0
-		}
 		return n, at, state
 	}
 	if at := p.Props.Key("spec", "replicas"); at.State() != Absent {

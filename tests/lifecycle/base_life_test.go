@@ -38,9 +38,23 @@ func TestBaseEnvironmentThroughItsLife(t *testing.T) {
 	})
 	editsTouchWhatTheyName(e)
 	sizesAreOurs(e)
-	e.step("a pool scaled down and everything else goes", func() {
+	e.step("a pool scaled down to nothing loses its group, which is said", func() {
 		e.changePool("gpu-quad", func(p *config.Pool) { p.NodeCount = new(0) })
-		e.up()
+		emptied := e.up()
+		for name, ops := range changes(emptied) {
+			if ops != "delete" || !strings.HasPrefix(name, "pool-gpu-quad") {
+				e.t.Errorf("%s: %s", name, ops)
+			}
+		}
+		if said := emptied.Messages("warning"); !strings.Contains(said, "this update deletes node groups") {
+			e.t.Errorf("no word about its node: %s", said)
+		}
+		if p := e.pool(emptied.Outputs, "gpu-quad"); p.Nodes.Realized != 0 || p.Nodes.Maximum != 0 {
+			e.t.Errorf("%+v", p.Nodes)
+		}
+		e.settled()
+	})
+	e.step("everything goes", func() {
 		e.down()
 	})
 }
@@ -150,9 +164,13 @@ func editsTouchWhatTheyName(e *environment) {
 			e.t.Errorf("the Kubernetes provider changes: %+v", steps)
 		}
 	})
-	e.step("a changed count touches its own group only", func() {
+	e.step("the first node of a pool makes its group", func() {
 		e.changePool("gpu-quad", func(p *config.Pool) { p.NodeCount = new(1) })
-		e.changed(map[string]string{"pool-gpu-quad-group NodeGroup": "update"}, "scalingConfig")
+		e.changed(map[string]string{
+			"pool-gpu-quad NodeGroup":               "create",
+			"pool-gpu-quad-group NodeGroup":         "create",
+			"pool-gpu-quad-template LaunchTemplate": "create",
+		}, "")
 	})
 	e.step("the new count is advertised", func() {
 		outputs, err := e.Outputs(testContext)
