@@ -8,8 +8,9 @@ import "github.com/headroom-eks/headroom/pool"
 type GPUPool struct {
 	// Name of the pool.
 	Name string `json:"name"`
-	// Nodes is the pool's maximum, or its largest gang when it is tied to a zone. Such a scheduler takes 0 as "no
-	// capacity", not as "can grow".
+	// Nodes is the pool's maximum, or its largest gang when it is tied to a zone: gangs of no more nodes together all
+	// fit, one after the other, since its best zone holds them whichever zones the first ones take. Such a scheduler
+	// takes 0 as "no capacity", not as "can grow".
 	Nodes int `json:"nodes"`
 	// Devices of one node.
 	Devices []GPUDevice `json:"devices"`

@@ -254,3 +254,44 @@ func TestGPUPoolsAreTheAdvertisedDRAPools(t *testing.T) {
 		t.Errorf("no pools are %s, want an empty list", raw)
 	}
 }
+
+// A scheduler of gpuPools knows pools and no zones: it takes what it is given as one fabric.
+func TestGPUPoolsGiveOfAPoolTiedToAZoneWhatItsBestZoneHolds(t *testing.T) {
+	spread := inZones(l4("spread", pool.ClusterAutoscaler, 5, 0), 30)
+	limits := zoneAddresses(30, 90, 60)
+	for i, nodes := range []int{2, 2, 1} { // of the shares, zone a holds one node
+		limits = append(limits, share(&spread, testZones[i], nil, nodes))
+	}
+	wide := inZones(l4("wide", pool.Karpenter, 9, 0), 30) // no shares: one zone or another
+	for _, c := range []struct {
+		pool          PoolFacts
+		maximum, gang int
+	}{{spread, 4, 2}, {wide, 6, 3}} {
+		c.pool.DeviceMode, c.pool.TiedToZone = pool.DRA, true
+		doc := allocate(limits, c.pool)
+		given := capacity.GPUPools(doc)[0].Nodes
+		if p := doc.Pools[0]; p.Nodes.Maximum != c.maximum || given != c.gang {
+			t.Errorf("%s: maximum %d, given %d, want %d and %d", p.Name, p.Nodes.Maximum, given, c.maximum, c.gang)
+		}
+	}
+}
+
+// A gang that a scheduler may place by gpuPools fits, and a larger one at most on more nodes than the maximum that run.
+func TestWhatGPUPoolsGiveIsTheLargestGangThatFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := anyWorld(t)
+		for i := range in.Pools {
+			in.Pools[i].DeviceMode = pool.DRA
+		}
+		doc := Allocate(in)
+		for _, p := range capacity.GPUPools(doc) {
+			fits := func(nodes int) capacity.When {
+				return doc.Fits(capacity.Gang{Nodes: nodes, Pool: p.Name}).When
+			}
+			if p.Nodes > 0 && fits(p.Nodes) == capacity.No || fits(p.Nodes+1) == capacity.AfterScaling {
+				t.Fatalf("%s is given with %d nodes: a gang of so many %s, one more %s", p.Name, p.Nodes,
+					fits(p.Nodes), fits(p.Nodes+1))
+			}
+		}
+	})
+}
