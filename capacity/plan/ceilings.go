@@ -185,6 +185,9 @@ var Quotas = []Quota{
 	{"L-C4BD4855", pool.Spot, []string{"p5"}},
 }
 
+// StandardQuota counts the on-demand instances of the families A, C, D, H, I, M, R, T and Z. No GPU pool draws from it.
+const StandardQuota = "L-1216C47A"
+
 // QuotaFor is the quota that counts an instance type bought this way. Reserved instances were counted when they were
 // reserved.
 func QuotaFor(instanceType string, capacityType pool.CapacityType) (Quota, bool) {

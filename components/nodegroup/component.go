@@ -180,6 +180,9 @@ func (c *NodeGroup) launchTemplate(ctx *pulumi.Context, name string, a Args,
 			HttpTokens:   pulumi.String("required"),
 			// Out of reach for pods, which get their own roles and are told region and cluster (field fault BR-78).
 			HttpPutResponseHopLimit: pulumi.Int(1),
+			// An account may default to "enabled"; then no instance starts that has a tag key with a slash (FR-11).
+			// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/work-with-tags-in-IMDS.html
+			InstanceMetadataTags: pulumi.String("disabled"),
 		},
 		BlockDeviceMappings: ec2.LaunchTemplateBlockDeviceMappingArray{ec2.LaunchTemplateBlockDeviceMappingArgs{
 			DeviceName: pulumi.String(rootDevice),

@@ -125,7 +125,12 @@ func TestNodesCarryPoolAndAcceleratorLabels(t *testing.T) {
 
 // Field fault BR-78.
 func TestMetadataServiceWantsTokensAndIsOutOfReachForPods(t *testing.T) {
-	want := map[string]any{"httpEndpoint": "enabled", "httpTokens": "required", "httpPutResponseHopLimit": 1.0}
+	want := map[string]any{
+		"httpEndpoint":            "enabled",
+		"httpTokens":              "required",
+		"httpPutResponseHopLimit": 1.0,
+		"instanceMetadataTags":    "disabled", // FR-11
+	}
 	if diff := cmp.Diff(want, mustRun(t, same).Get(t, template,
 		"gpu-l4-template").Inputs["metadataOptions"]); diff != "" {
 		t.Error(diff)

@@ -54,7 +54,9 @@ type Account struct {
 
 // Network is an existing network.
 type Network struct {
-	CIDR    Answer[string]
+	CIDR Answer[string]
+	// Off are attributes of the VPC that its nodes need and that are off; not known with an unknown CIDR.
+	Off     []string
 	Subnets []Subnet
 }
 

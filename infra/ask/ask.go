@@ -188,6 +188,15 @@ func (a *asker) network() {
 		n.CIDR = missing[string](&a.answers, "VPC "+existing.VpcID, err)
 	} else {
 		n.CIDR = Known(vpc.CidrBlock)
+		for attribute, on := range map[string]bool{
+			"enableDnsHostnames": vpc.EnableDnsHostnames,
+			"enableDnsSupport":   vpc.EnableDnsSupport,
+		} {
+			if !on {
+				n.Off = append(n.Off, attribute)
+			}
+		}
+		slices.Sort(n.Off)
 	}
 	for i, id := range slices.Concat(existing.PrivateSubnetIDs, existing.PublicSubnetIDs) {
 		s := Subnet{ID: id, Public: i >= len(existing.PrivateSubnetIDs)}
@@ -244,6 +253,9 @@ func (a *asker) quotas() {
 		for _, use := range capacityplan.QuotaUses(p.InstanceTypes[0], 1, p.CapacityTypes) {
 			codes = append(codes, use.Limit)
 		}
+	}
+	if !a.env.UsesAutoMode() {
+		codes = append(codes, capacityplan.StandardQuota) // of the system group
 	}
 	slices.Sort(codes)
 	for _, code := range slices.Compact(codes) {

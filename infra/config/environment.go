@@ -193,6 +193,9 @@ type General struct {
 	// ExpireAfter a node is replaced, a duration or "Never"; 720h with Karpenter, 336h with Auto Mode, which allows 21
 	// days at most.
 	ExpireAfter string `json:"expireAfter,omitempty"`
+	// TerminationGracePeriod bounds how long a node may drain, a duration. Without it a pod that may not be disturbed
+	// keeps an expired node, beside its replacement, for as long as it runs.
+	TerminationGracePeriod string `json:"terminationGracePeriod,omitempty"`
 	// Budgets limit how many nodes are disrupted at once; 10% by default.
 	Budgets       []nodepool.Budget `json:"budgets,omitempty"`
 	StartupTaints []pool.Taint      `json:"startupTaints,omitempty"`

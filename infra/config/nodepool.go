@@ -40,12 +40,13 @@ func (p Pool) Spec() nodepool.Spec {
 // Spec of the general pool as a NodePool.
 func (g General) Spec() nodepool.Spec {
 	return nodepool.Spec{
-		Name:          GeneralPool,
-		CapacityTypes: g.CapacityTypes,
-		Zones:         g.Zones,
-		StartupTaints: g.StartupTaints,
-		ExpireAfter:   g.ExpireAfter,
-		Disruption:    nodepool.Disruption{ConsolidateAfter: g.ConsolidateAfter, Budgets: g.Budgets},
+		Name:                   GeneralPool,
+		CapacityTypes:          g.CapacityTypes,
+		Zones:                  g.Zones,
+		StartupTaints:          g.StartupTaints,
+		ExpireAfter:            g.ExpireAfter,
+		TerminationGracePeriod: g.TerminationGracePeriod,
+		Disruption:             nodepool.Disruption{ConsolidateAfter: g.ConsolidateAfter, Budgets: g.Budgets},
 		General: &nodepool.General{
 			Categories: g.InstanceCategories,
 			VCPUs:      g.Limits.VCPUs,

@@ -61,7 +61,7 @@ func (d *decision) nodes(c config.Pool) (nodes []clusterautoscaler.Node) {
 }
 
 func (clusterAutoscaler) decide(d *decision, at string, c config.Pool, p *Pool) {
-	base := d.groupArgs(c, p)
+	base := d.groupArgs(at, c, p)
 	template := clusterautoscaler.Template{
 		Labels:     p.Facts.Labels,
 		Taints:     p.Facts.Taints, // without startup taints: it takes a taint for one that stays

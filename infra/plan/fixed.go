@@ -13,8 +13,8 @@ func (fixed) environment(config.Environment) (none problem.List) { return none }
 
 func (fixed) check(string, config.Pool, config.Environment) (none problem.List) { return none }
 
-func (fixed) decide(d *decision, _ string, c config.Pool, p *Pool) {
-	args := d.groupArgs(c, p)
+func (fixed) decide(d *decision, at string, c config.Pool, p *Pool) {
+	args := d.groupArgs(at, c, p)
 	args.Scaling = nodegroup.Fixed(*c.NodeCount)
 	if *c.NodeCount > 0 { // EKS has no group of no nodes
 		d.addGroup(p, Group{Args: args})

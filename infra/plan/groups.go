@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/headroom-eks/headroom/capacity"
 	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
@@ -14,7 +15,7 @@ import (
 
 // groupArgs are what every managed group of a GPU pool is made of: all but its scaling and, when it is one of several,
 // its zone. A group of the device plugin carries the accelerator's label.
-func (d *decision) groupArgs(c config.Pool, p *Pool) nodegroup.Args {
+func (d *decision) groupArgs(at string, c config.Pool, p *Pool) nodegroup.Args {
 	shape := d.answers.Shapes[c.InstanceTypes[0]].Value()
 	own := map[string]string{}
 	maps.Copy(own, c.Labels)
@@ -36,6 +37,12 @@ func (d *decision) groupArgs(c config.Pool, p *Pool) nodegroup.Args {
 	}
 	if c.Reservation != nil {
 		args.ReservationID = c.Reservation.ID
+		if zones := p.Facts.Zones; len(zones) > 1 { // FR-08
+			wrong := fmt.Sprintf(
+				"are %s, and a reservation is in one zone: the group would start nodes in the others, "+
+					"where they fail", strings.Join(zones, ", "))
+			d.problems().Add(at+".zones", wrong, nil, "name the zone of the reservation")
+		}
 	}
 	return args
 }
@@ -77,23 +84,23 @@ func (d *decision) groupCount() {
 // systemPool is the fixed group that carries controllers and DNS.
 func (d *decision) systemPool() Pool {
 	c := d.env.System
-	shape := d.systemShape()
+	shape, zones := d.systemShape(), d.systemZones()
 	f := capacityplan.PoolFacts{
 		Name:          config.SystemPool,
 		Scaler:        systemScaler,
 		InstanceTypes: []string{c.InstanceType},
 		CapacityTypes: []pool.CapacityType{pool.OnDemand},
-		Zones:         d.plan.Network.Zones,
+		Zones:         zones,
 		PerNode:       capacity.PerNodeOf(shape),
 		Configured:    capacity.Configured{NodeCount: c.NodeCount},
 		Labels:        map[string]string{pool.PoolLabel: config.SystemPool},
-		Uses:          d.plan.Network.uses(d.plan.Network.Zones, d.addresses(shape, 0)),
+		Uses:          d.plan.Network.uses(zones, d.addresses(shape, 0)),
 	}
 	f.Ceilings = []capacityplan.Bound{capacityplan.ConfiguredCeiling(f.Scaler, false, f.Configured, f.PerNode)}
 	p := Pool{Facts: f}
 	p.Groups = []Group{{ResourceName: config.SystemPool, Args: nodegroup.Args{
 		Pool:           config.SystemPool,
-		Subnets:        d.plan.Network.Private,
+		Subnets:        d.plan.Network.Private.In(zones...),
 		InstanceTypes:  []string{c.InstanceType},
 		Shape:          shape,
 		Scaling:        nodegroup.Fixed(*c.NodeCount),
@@ -102,7 +109,22 @@ func (d *decision) systemPool() Pool {
 		Taints:         d.plan.Cluster.SystemTaints,
 	}}}
 	d.groupBounds(&p)
+	p.starting = max(0, *c.NodeCount-d.liveGroup(p.Groups[0].Args).Desired)
 	return p
+}
+
+// systemZones are those that offer the system group's type: EKS refuses a group that stands in another too (FR-12).
+func (d *decision) systemZones() []string {
+	instanceType, zones := d.env.System.InstanceType, d.plan.Network.Zones
+	offered, known := d.answers.Offerings[instanceType].Get()
+	if !known {
+		return zones
+	}
+	found, _, err := capacityplan.PoolZones(instanceType, offered, zones, nil)
+	if err != nil {
+		d.problems().Add("system.instanceType", err.Error(), nil, "")
+	}
+	return found
 }
 
 func (d *decision) systemShape() pool.Shape {

@@ -131,6 +131,11 @@ func (d *decision) existingNetwork() {
 		d.plan.Network.Private = append(d.plan.Network.Private,
 			network.Subnet{Zone: subnet.Zone, CIDR: subnet.CIDR})
 	}
+	if len(found.Off) > 0 { // FR-09
+		d.problems().Add("network.existing.vpcId", "has "+strings.Join(found.Off, " and ")+
+			" off, and without both nodes "+
+			"find no private endpoint of the cluster", c.VpcID, "switch both on: aws ec2 modify-vpc-attribute")
+	}
 	if len(unread) > 0 {
 		d.problems().Add("network.existing", fmt.Sprintf("the VPC or a subnet could not be read (%s)",
 			strings.Join(unread, "; ")), nil, "check the ids and the permission to describe them")

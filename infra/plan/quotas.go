@@ -9,6 +9,7 @@ import (
 
 	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/infra/ask"
+	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/pool"
 )
 
@@ -109,6 +110,12 @@ func (d *decision) startingNodes() {
 		}
 		needed[draws[0].Limit] += p.starting * draws[0].CostPerNode
 		by[draws[0].Limit] = append(by[draws[0].Limit], p.Name())
+	}
+	for _, p := range d.plan.Pools {
+		if p.Name() == config.SystemPool && p.starting > 0 {
+			needed[capacityplan.StandardQuota] = p.starting * p.Facts.PerNode.VCPUs
+			by[capacityplan.StandardQuota] = []string{p.Name()}
+		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(needed)) {
 		if vcpus, known := d.answers.Quotas[code].Get(); known && needed[code] > vcpus {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/components/clusterautoscaler"
 	"github.com/headroom-eks/headroom/infra/ask"
 	"github.com/headroom-eks/headroom/infra/config"
@@ -69,6 +70,22 @@ var awsRefusals = []struct {
 			`lower it, or set network.prefixDelegation`},
 	{"more pods than addresses in blocks", append(environmentOf(gpuPool(pool.Karpenter, maxPods(1000))), prefixes), nil,
 		`kubelet.maxPods: exceeds the 898 pods for which a g6.xlarge has addresses (found 1000); lower it`},
+	{"a VPC whose nodes find no private endpoint (FR-09)", existingNetwork, func(a *ask.Answers) {
+		a.Network.CIDR, a.Network.Off = ask.Known("10.0.0.0/16"), []string{"enableDnsHostnames", "enableDnsSupport"}
+		a.Network.Subnets = []ask.Subnet{
+			subnet("subnet-a", "us-west-2a", "vpc-1"), subnet("subnet-b", "us-west-2b", "vpc-1"),
+		}
+	}, `network.existing.vpcId: has enableDnsHostnames and enableDnsSupport off`},
+	{"a system type that no zone offers (FR-12)", nil,
+		func(a *ask.Answers) { a.Offerings["m6i.large"] = ask.Known([]string{"us-west-2d"}) },
+		`system.instanceType: no zone is left for m6i.large`},
+	{"a system group above the quota of a fresh account (review m1)", nil, func(a *ask.Answers) {
+		a.Quotas[capacityplan.StandardQuota] = ask.Known(3)
+	}, `pools: system start with nodes of 4 vCPUs together, and the quota L-1216C47A allows 3`},
+	{"a reservation and a group over several zones (FR-08)", environmentOf(gpuPool(pool.Fixed, func(p *config.Pool) {
+		p.CapacityTypes = []pool.CapacityType{pool.Reserved}
+		p.Reservation = &config.Reservation{ID: "cr-0123456789abcdef0", Count: 2}
+	})), nil, `pools[0] "gpu-l4".zones: are us-west-2a, us-west-2b, and a reservation is in one zone`},
 	{"an instance type without a description", karpenterPool, func(a *ask.Answers) { delete(a.Shapes, "g6.xlarge") },
 		`EC2 gives no description of g6.xlarge`},
 	{"two shapes of one size", environmentOf(gpuPool(pool.Karpenter, func(p *config.Pool) {

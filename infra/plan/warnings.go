@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/headroom-eks/headroom/infra/config"
 )
 
 // warnings in the order in which a person should read them: the configuration's, what AWS did not say, what the update
@@ -18,7 +20,10 @@ func (d *decision) warnings() []string {
 				m.Question, m.Reason))
 		}
 	}
-	for _, warning := range []string{d.lockedOut(), d.fragmentable(), d.replaced(), d.emptied(), d.displaced()} {
+	for _, warning := range []string{
+		d.lockedOut(), d.fragmentable(), d.systemInOneZone(), d.rebalanced(), d.replaced(), d.emptied(),
+		d.displaced(),
+	} {
 		if warning != "" {
 			all = append(all, warning)
 		}
@@ -49,6 +54,39 @@ func (d *decision) lockedOut() (warning string) {
 	return fmt.Sprintf(
 		"cluster.access names cluster-admins, and %s is none of them by its name: if it is not, objects "+
 			"in the cluster are refused as unauthorized", arn)
+}
+
+// systemInOneZone says that controllers and DNS go with a zone, though the network has more.
+func (d *decision) systemInOneZone() (warning string) {
+	for _, p := range d.plan.Pools {
+		zones := p.Facts.Zones
+		if p.Name() == config.SystemPool && len(zones) == 1 && len(d.plan.Network.Zones) > 1 {
+			return fmt.Sprintf(
+				"system.instanceType: only zone %s offers %s, so controllers and DNS go with that zone; "+
+					"choose a type that more zones offer", zones[0], d.env.System.InstanceType)
+		}
+	}
+	return ""
+}
+
+// rebalanced says which fixed pools EC2 may take a busy node from: the group behind a managed group evens out its zones
+// by itself, and EKS needs that for updates, so it cannot be switched off (FR-17).
+// https://github.com/aws/containers-roadmap/issues/1453
+func (d *decision) rebalanced() (warning string) {
+	var spread []string
+	for _, c := range d.env.Pools {
+		for _, p := range d.plan.Pools {
+			if p.Name() == c.Name && !c.Scaler.Scales() && *c.NodeCount > 1 && len(p.Facts.Zones) > 1 {
+				spread = append(spread, c.Name)
+			}
+		}
+	}
+	if len(spread) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("pools %s: EC2 may end a busy node of a fixed pool to even out its zones; name one zone for "+
+		"each, "+
+		"or bear it", strings.Join(spread, ", "))
 }
 
 // replaced says which managed groups with nodes the update will replace. EKS can change neither the instance types nor

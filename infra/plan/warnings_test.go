@@ -123,3 +123,30 @@ func TestWhatAWSDidNotAnswerIsSaid(t *testing.T) {
 		t.Errorf("warnings %q", Decide(valid(t), a).Warnings)
 	}
 }
+
+// FR-12
+func TestASystemGroupInOneZoneOfSeveralIsSaid(t *testing.T) {
+	decided := Decide(valid(t), answers(func(a *ask.Answers) {
+		a.Offerings["m6i.large"] = ask.Known([]string{"us-west-2b"})
+	}))
+	if got := decided.Pools[0].Groups[0].Args.Subnets.Zones(); !slices.Equal(got, []string{"us-west-2b"}) {
+		t.Errorf("the group stands in %v", got)
+	}
+	if warning(decided, "only zone us-west-2b offers m6i.large") == "" {
+		t.Errorf("warnings %q", decided.Warnings)
+	}
+	if said := warning(Decide(valid(t), answers()), "only zone"); said != "" {
+		t.Errorf("in every zone: %q", said)
+	}
+}
+
+// FR-17
+func TestFixedPoolsThatEC2MayRebalanceAreNamed(t *testing.T) {
+	oneZone := func(p *config.Pool) { p.Zones = zones[:1] }
+	decided := Decide(valid(t, with(gpuPool(pool.Fixed, named("two"), fixedAt(2)),
+		gpuPool(pool.Fixed, named("single"), fixedAt(1)),
+		gpuPool(pool.Fixed, named("zonal"), fixedAt(3), oneZone))), answers())
+	if said := warning(decided, "even out its zones"); !strings.HasPrefix(said, "pools two: ") {
+		t.Errorf("said %q", said)
+	}
+}
