@@ -7,11 +7,11 @@ package infra
 
 import (
 	"fmt"
-	"net"
 	"time"
 
 	"github.com/headroom-eks/headroom/infra/ask"
 	"github.com/headroom-eks/headroom/infra/build"
+	"github.com/headroom-eks/headroom/infra/kubeapi"
 	"github.com/headroom-eks/headroom/infra/plan"
 	"github.com/headroom-eks/headroom/infra/publish"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
@@ -22,17 +22,14 @@ import (
 type Options struct {
 	// Now is the clock of the capacity document.
 	Now func() time.Time
-	// Dial opens a connection to the Kubernetes API.
-	Dial build.Dial
+	// Dial opens a connection to the Kubernetes API; nil lets the system do it.
+	Dial kubeapi.Dial
 }
 
 // Program is the stack as a Pulumi program.
 func Program(o Options) pulumi.RunFunc {
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Dial == nil {
-		o.Dial = net.DialTimeout
 	}
 	return func(ctx *pulumi.Context) error {
 		env, settings, err := load(ctx)

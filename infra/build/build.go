@@ -6,29 +6,28 @@
 package build
 
 import (
-	"net"
-	"time"
-
 	"github.com/headroom-eks/headroom/components/cluster"
 	"github.com/headroom-eks/headroom/components/gpu"
 	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/karpenter"
 	"github.com/headroom-eks/headroom/components/network"
 	"github.com/headroom-eks/headroom/components/nodegroup"
+	"github.com/headroom-eks/headroom/infra/kubeapi"
 	"github.com/headroom-eks/headroom/infra/plan"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// Dial opens a connection to the Kubernetes API, to see that it can be reached before anything waits on it.
-type Dial func(network, address string, timeout time.Duration) (net.Conn, error)
-
 // Made is what a build has made, for those who publish it.
 type Made struct {
 	AWS        *aws.Provider
 	Kubernetes *kubernetes.Provider
 	Cluster    *cluster.Cluster
+	// Kubeconfig with which the program itself asks the cluster, and Dial, which opens the connections; nil lets the
+	// system do it.
+	Kubeconfig pulumi.StringOutput
+	Dial       kubeapi.Dial
 	// Private subnets of the network, with their ids.
 	Private network.Subnets
 	// Parts that pools are made of, as far as they were made.
@@ -51,7 +50,6 @@ type builder struct {
 	*Made
 	ctx     *pulumi.Context
 	plan    plan.Plan
-	dial    Dial
 	caller  cluster.Caller
 	account handle.Account
 
@@ -65,16 +63,15 @@ type builder struct {
 type Asks struct {
 	AWS    *aws.Provider
 	Caller cluster.Caller
-	Dial   Dial
+	Dial   kubeapi.Dial
 }
 
 // Environment makes everything that the plan says.
 func Environment(ctx *pulumi.Context, p plan.Plan, asks Asks) (*Made, error) {
 	b := &builder{
-		Made:   &Made{AWS: asks.AWS},
+		Made:   &Made{AWS: asks.AWS, Dial: asks.Dial},
 		ctx:    ctx,
 		plan:   p,
-		dial:   asks.Dial,
 		caller: asks.Caller,
 		account: handle.Account{
 			AccountID: p.Account.ID,

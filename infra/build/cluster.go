@@ -1,7 +1,9 @@
 package build
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/url"
 	"time"
 
@@ -98,7 +100,13 @@ func (b *builder) reach(endpoint string) error {
 	if parsed.Port() == "" {
 		address += ":443"
 	}
-	connection, err := b.dial("tcp", address, reachTimeout)
+	dial := b.Dial
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	ctx, cancel := context.WithTimeout(b.ctx.Context(), reachTimeout)
+	defer cancel()
+	connection, err := dial(ctx, "tcp", address)
 	if err != nil {
 		where := "cluster.publicAccessCidrs is empty, so it answers inside the VPC only: run pulumi up from there"
 		if open := b.plan.Environment.Cluster.PublicAccessCIDRs; len(open) > 0 {

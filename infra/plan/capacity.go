@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/headroom-eks/headroom/capacity"
 	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/components/clusterautoscaler"
+	"github.com/headroom-eks/headroom/components/nodepool"
 	"github.com/headroom-eks/headroom/infra/ask"
 )
 
@@ -26,6 +28,8 @@ type Observed struct {
 	// Groups are the managed groups that cluster-autoscaler moves, as they live, by name. Nil in a preview, which shows
 	// what the update would reach.
 	Groups map[string]ask.Answer[clusterautoscaler.Live]
+	// NodePools as they live, by name. Nil in a preview.
+	NodePools map[string]ask.Answer[nodepool.Live]
 	// NotMade are the pools whose resources this update left out or failed to make.
 	NotMade map[string]bool
 	// OthersVCPUs of each quota are taken by instances of the account that are in no pool of the plan.
@@ -72,8 +76,10 @@ func (p Pool) observed(o Observed) capacityplan.PoolFacts {
 	if p.handedOver || o.NotMade[p.Name()] {
 		f.Ceilings = append(f.Ceilings, capacityplan.NotAppliedCeiling(f.Realized))
 	}
-	if bound := p.live(o.Groups); bound != nil {
-		f.Ceilings = append(f.Ceilings, *bound)
+	for _, bound := range []*capacityplan.Bound{p.live(o.Groups), p.liveNodePools(o.NodePools, f.Realized)} {
+		if bound != nil {
+			f.Ceilings = append(f.Ceilings, *bound)
+		}
 	}
 	if n, parts := o.Displaced[p.Name()], p.NodePools(); n > 0 && len(parts) > 1 {
 		most := parts[0].Spec.Advertised.MaxNodeCount
@@ -99,11 +105,7 @@ func (p Pool) live(groups map[string]ask.Answer[clusterautoscaler.Live]) *capaci
 		name := g.Args.Name()
 		group, known := groups[name].Get()
 		if !known {
-			return &capacityplan.Bound{
-				Kind:        capacity.Live,
-				Unknown:     fmt.Sprintf("group %s: %s", name, groups[name].Reason()),
-				PromiseOnly: true,
-			}
+			return unknownLive(fmt.Sprintf("group %s: %s", name, groups[name].Reason()))
 		}
 		allowed += min(group.Max, g.Args.Scaling.Max)
 		planned += g.Args.Scaling.Max
@@ -122,13 +124,72 @@ func (p Pool) live(groups map[string]ask.Answer[clusterautoscaler.Live]) *capaci
 	return &bound
 }
 
-// shares are the limits that only this pool draws from, no larger than the groups that live allow, and for a NodePool
-// less what displaced nodes take of its limit.
+// liveNodePools is what the pool's NodePools allow in the cluster where that is less than was planned: their limits were
+// cut by hand, an update left them out, GitOps applied others, or one is gone. Nil when they allow what was planned.
+func (p Pool) liveNodePools(found map[string]ask.Answer[nodepool.Live],
+	realized capacityplan.Realized) *capacityplan.Bound {
+	if found == nil {
+		return nil
+	}
+	allowed, planned, gone, said := 0, 0, false, ""
+	for _, part := range p.NodePools() {
+		live, known := found[part.Name].Get()
+		if !known {
+			return unknownLive(fmt.Sprintf("NodePool %s: %s", part.Name, found[part.Name].Reason()))
+		}
+		most, _, err := p.allowedBy(nodepool.Planned(part.Spec))
+		now, by, errNow := p.allowedBy(live)
+		if err = errors.Join(err, errNow); err != nil {
+			return unknownLive(fmt.Sprintf("NodePool %s: %v", part.Name, err))
+		}
+		allowed, planned, gone = allowed+min(now, most), planned+most, gone || !live.Exists
+		if now < most {
+			said = fmt.Sprintf("NodePool %s %s", part.Name, by)
+			if live.Exists && !live.Deleting {
+				said = fmt.Sprintf("NodePool %s allows %d nodes in the cluster (%s), and %d are configured; run pulumi "+
+					"up --refresh", part.Name, now, by, most)
+			}
+		}
+	}
+	if allowed >= planned {
+		return nil
+	}
+	if gone { // the nodes it has left are there
+		allowed = max(allowed, realized.Total())
+	}
+	bound := capacityplan.LiveCeiling(allowed, said)
+	return &bound
+}
+
+// allowedBy is how many nodes of the pool a NodePool allows, and what says so.
+func (p Pool) allowedBy(live nodepool.Live) (nodes int, by string, err error) {
+	switch {
+	case !live.Exists:
+		return 0, "does not exist, so nothing scales the pool; run pulumi up --refresh", nil
+	case live.Deleting:
+		return 0, "is being deleted with its nodes", nil
+	}
+	node := p.Facts.PerNode
+	return live.Nodes(node.VCPUs, node.MemoryMiB, node.GPUs)
+}
+
+func unknownLive(reason string) *capacityplan.Bound {
+	return &capacityplan.Bound{Kind: capacity.Live, Unknown: reason, PromiseOnly: true}
+}
+
+// shares are the limits that only this pool draws from, no larger than the groups and NodePools that live allow, and
+// for a NodePool less what displaced nodes take of its limit.
 func (p Pool) shares(o Observed) []capacityplan.SharedLimit {
 	limits := slices.Clone(p.Limits)
 	for i, g := range p.Groups {
 		if group, known := o.Groups[g.Args.Name()].Get(); known && i < len(limits) { // one group a share
 			limits[i].Amount = min(limits[i].Amount, group.Max)
+		}
+	}
+	for i, part := range p.NodePools() {
+		live, known := o.NodePools[part.Name].Get()
+		if nodes, _, err := p.allowedBy(live); known && err == nil && i < len(limits) { // one NodePool a share
+			limits[i].Amount = min(limits[i].Amount, nodes)
 		}
 	}
 	if n := o.Displaced[p.Name()]; n > 0 && len(p.NodePools()) == len(limits) {

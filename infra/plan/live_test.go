@@ -8,6 +8,7 @@ import (
 	"github.com/headroom-eks/headroom/capacity"
 	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/components/clusterautoscaler"
+	"github.com/headroom-eks/headroom/components/nodepool"
 	"github.com/headroom-eks/headroom/infra/ask"
 	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/pool"
@@ -60,6 +61,86 @@ func TestWhatLivesBoundsThePromise(t *testing.T) {
 					c.boundBy, c.says)
 			}
 		})
+	}
+}
+
+// Issue 11, point 6: what the cluster says of a NodePool bounds the promise.
+func TestTheNodePoolThatLivesBoundsThePromise(t *testing.T) {
+	static := func(p *config.Pool) {
+		p.Static, p.NodeCount, p.MaxNodeCount = true, new(3), nil
+	}
+	gpus := func(n string) nodepool.Live {
+		return nodepool.Live{Exists: true, Limits: map[string]string{pool.GPUResource: n}}
+	}
+	replicas := func(n int) nodepool.Live {
+		return nodepool.Live{Exists: true, Replicas: &n, Limits: map[string]string{"nodes": "4"}}
+	}
+	deleting := gpus("8")
+	deleting.Deleting = true
+	type answer = ask.Answer[nodepool.Live]
+	for _, c := range []struct {
+		name    string
+		pool    func(*config.Pool)
+		live    map[string]answer
+		maximum int
+		boundBy capacity.Kind
+		says    string
+	}{
+		{"as planned", upTo(8), map[string]answer{"gpu-l4": ask.Known(gpus("8"))}, 8, capacity.ConfiguredKind, ""},
+		{"raised by hand", upTo(8), map[string]answer{"gpu-l4": ask.Known(gpus("80"))}, 8, capacity.ConfiguredKind, ""},
+		{"without limits", upTo(8), map[string]answer{"gpu-l4": ask.Known(nodepool.Live{Exists: true})}, 8,
+			capacity.ConfiguredKind, ""},
+		{"cut by hand", upTo(8), map[string]answer{"gpu-l4": ask.Known(gpus("2"))}, 2, capacity.Live,
+			"NodePool gpu-l4 allows 2 nodes in the cluster (limit nvidia.com/gpu 2), and 8 are configured"},
+		{"cut to nothing", upTo(8), map[string]answer{"gpu-l4": ask.Known(gpus("0"))}, 0, capacity.Live,
+			"allows 0 nodes"},
+		{"gone", upTo(8), map[string]answer{"gpu-l4": ask.Known(nodepool.Live{})}, 1, capacity.Live,
+			"does not exist, so nothing scales the pool"},
+		{"going", upTo(8), map[string]answer{"gpu-l4": ask.Known(deleting)}, 0, capacity.Live, "is being deleted"},
+		{"a limit that nobody can count", upTo(8), map[string]answer{"gpu-l4": ask.Known(nodepool.Live{
+			Exists: true, Limits: map[string]string{"ephemeral-storage": "1Ti"}})}, 1, capacity.Unknown,
+			"limit ephemeral-storage"},
+		{"not answered", upTo(8), map[string]answer{"gpu-l4": ask.Unknown[nodepool.Live]("401 Unauthorized")}, 1,
+			capacity.Unknown, "401 Unauthorized"},
+		{"not asked about", upTo(8), map[string]answer{}, 1, capacity.Unknown, "it was not asked"},
+		{"a preview", upTo(8), nil, 8, capacity.ConfiguredKind, ""},
+		{"static as planned", static, map[string]answer{"gpu-l4": ask.Known(replicas(3))}, 3, capacity.ConfiguredKind,
+			""},
+		{"static cut by hand", static, map[string]answer{"gpu-l4": ask.Known(replicas(2))}, 2, capacity.Live,
+			"replicas 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			planned := Decide(valid(t, with(gpuPool(pool.Karpenter, c.pool))), answers())
+			p := promised(t, planned, func(o *Observed) { o.NodePools = c.live })
+			if p.Nodes.Maximum != c.maximum || p.BoundBy != c.boundBy ||
+				!strings.Contains(p.Ceilings[0].Detail, c.says) {
+				t.Errorf("maximum %d bound by %v, want %d by %s that says %q", p.Nodes.Maximum, p.Ceilings[0],
+					c.maximum,
+					c.boundBy, c.says)
+			}
+		})
+	}
+}
+
+// The general pool is bounded in vCPUs and memory; its limits as planned are no ceiling of their own.
+func TestTheLimitsOfTheGeneralPoolAreReadAsItsNodesCount(t *testing.T) {
+	env := valid(t, with(gpuPool(pool.Karpenter)), func(env *config.Environment) {
+		env.General = &config.General{Scaler: pool.Karpenter, Limits: config.GeneralLimits{VCPUs: 16, MemoryGiB: 64}}
+		env.PodsSelectPool = true
+	})
+	planned := Decide(env, answers())
+	live := map[string]ask.Answer[nodepool.Live]{}
+	for _, p := range planned.Pools {
+		if p.NodePool != nil {
+			live[p.Name()] = ask.Known(nodepool.Planned(p.NodePool.Spec))
+		}
+	}
+	for _, p := range planned.Document(Observed{Now: noon, NodePools: live}).Pools {
+		if slices.ContainsFunc(p.Ceilings, func(c capacity.Ceiling) bool {
+			return c.Kind == capacity.Live || c.Kind == capacity.Unknown
+		}) {
+			t.Errorf("%s: %v", p.Name, p.Ceilings)
+		}
 	}
 }
 

@@ -1,13 +1,18 @@
 package publish
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/components/clusterautoscaler"
 	"github.com/headroom-eks/headroom/components/network"
+	"github.com/headroom-eks/headroom/components/nodepool"
 	"github.com/headroom-eks/headroom/infra/ask"
+	"github.com/headroom-eks/headroom/infra/kubeapi"
 	"github.com/headroom-eks/headroom/infra/plan"
 	"github.com/headroom-eks/headroom/pool"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
@@ -33,6 +38,46 @@ func (c counter) groups(pools []plan.Pool) map[string]ask.Answer[clusterautoscal
 		}
 	}
 	return live
+}
+
+// liveTimeout bounds the question for NodePools with all its tries.
+const liveTimeout = 30 * time.Second
+
+// nodePools asks the cluster for the NodePools of the pools, all at once. Nil when no pool has one.
+func (c counter) nodePools(pools []plan.Pool, kubeconfig pulumi.Output, dial kubeapi.Dial) (
+	live map[string]ask.Answer[nodepool.Live]) {
+	live = map[string]ask.Answer[nodepool.Live]{}
+	for _, p := range pools {
+		if p.NodePool != nil {
+			live[p.NodePool.Spec.Name] = ask.Known(nodepool.Live{})
+		}
+	}
+	if len(live) == 0 {
+		return live
+	}
+	found, err := c.askForNodePools(kubeconfig, dial)
+	for name := range live {
+		if err != nil {
+			live[name] = ask.Unknown[nodepool.Live](ask.FirstLine(err))
+			continue
+		}
+		live[name] = ask.Known(found[name])
+	}
+	return live
+}
+
+func (c counter) askForNodePools(kubeconfig pulumi.Output, dial kubeapi.Dial) (map[string]nodepool.Live, error) {
+	text, known := await(c.ctx, kubeconfig)
+	if !known {
+		return nil, errors.New("this update made no kubeconfig")
+	}
+	client, err := kubeapi.New(fmt.Sprint(text), dial)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(c.ctx.Context(), liveTimeout)
+	defer cancel()
+	return client.NodePools(ctx)
 }
 
 // freeAddresses asks what the private subnets have free, by CIDR, after the nodes are counted: a node that starts
