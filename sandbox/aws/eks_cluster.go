@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/headroom-eks/headroom/sandbox/authority"
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
@@ -145,8 +146,11 @@ func createCluster(c *call) error {
 	issuer := str(c.out, "issuer")
 	delete(c.out, "issuer")
 	c.set("identities", []any{obj{"oidcs": []any{obj{"issuer": issuer}}}})
-	ca := base64.StdEncoding.EncodeToString([]byte("-----BEGIN CERTIFICATE-----\nsandbox " + c.res.ID +
-		"\n-----END CERTIFICATE-----\n"))
+	certificate, err := authority.Of(c.res.ID)
+	if err != nil {
+		return err
+	}
+	ca := base64.StdEncoding.EncodeToString(certificate)
 	c.set("certificateAuthority", obj{"data": ca})
 	c.set("certificateAuthorities", []any{obj{"data": ca}})
 	// EKS's own security group for control plane and nodes.
@@ -167,7 +171,7 @@ func createCluster(c *call) error {
 	sg.Refs = []string{world.Key(tVpc, vpc)}
 	c.out["vpcConfig"].(obj)["clusterSecurityGroupId"] = group
 	if truth(access, "bootstrapClusterCreatorAdminPermissions") && str(access, "authenticationMode") != "CONFIG_MAP" {
-		serviceEntry(c, c.res.ID, callerPrincipal(s), "STANDARD")
+		serviceEntry(c, c.res.ID, s.CallerPrincipal(), "STANDARD")
 	}
 	c.writeLogs()
 	s.LinkRole("AWSServiceRoleForAmazonEKS")

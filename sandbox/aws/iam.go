@@ -122,7 +122,7 @@ func principalsExist(s *world.State, statements []statement) error {
 	for _, st := range statements {
 		for _, arn := range st.principals["AWS"] {
 			prefix := fmt.Sprintf("arn:%s:iam::%s:role/", s.Partition, s.Account)
-			if strings.HasPrefix(arn, prefix) && arn != callerPrincipal(s) && s.Find(tRole, "arn", arn) == nil {
+			if strings.HasPrefix(arn, prefix) && arn != s.CallerPrincipal() && s.Find(tRole, "arn", arn) == nil {
 				return fmt.Errorf("MalformedPolicyDocument: Invalid principal in policy: \"AWS\":\"%s\"", arn)
 			}
 		}

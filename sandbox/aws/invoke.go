@@ -166,7 +166,7 @@ func getRegion(s *world.State, in obj) (obj, error) {
 }
 
 func getCallerIdentity(s *world.State, _ obj) (obj, error) {
-	return obj{"id": s.Account, "accountId": s.Account, "arn": callerARN(s), "userId": "AROASANDBOX:session"},
+	return obj{"id": s.Account, "accountId": s.Account, "arn": s.CallerARN(), "userId": "AROASANDBOX:session"},
 		nil
 }
 

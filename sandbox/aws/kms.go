@@ -161,7 +161,7 @@ func checkKeyPolicy(c *call) error {
 		return err
 	}
 	admins := []string{fmt.Sprintf("arn:%s:iam::%s:root", c.s.Partition, c.s.Account), c.s.Account,
-		callerPrincipal(c.s)}
+		c.s.CallerPrincipal()}
 	safe := truth(c.in, "bypassPolicyLockoutSafetyCheck") || slices.ContainsFunc(statements, func(st statement) bool {
 		return st.effect == "Allow" && len(st.condition) == 0 &&
 			slices.ContainsFunc(st.principals["AWS"], func(p string) bool { return slices.Contains(admins, p) }) &&

@@ -150,16 +150,7 @@ func denied(s *world.State, actions ...string) error {
 			code = "AccessDenied:"
 		}
 		return fmt.Errorf("%s User: %s is not authorized to perform: %s because no identity-based policy allows the "+
-			"%s action", code, callerARN(s), action, action)
+			"%s action", code, s.CallerARN(), action, action)
 	}
 	return nil
-}
-
-func callerARN(s *world.State) string {
-	return fmt.Sprintf("arn:%s:sts::%s:assumed-role/headroom-sandbox/session", s.Partition, s.Account)
-}
-
-// callerPrincipal is the role behind callerARN: what EKS makes cluster admin.
-func callerPrincipal(s *world.State) string {
-	return fmt.Sprintf("arn:%s:iam::%s:role/headroom-sandbox", s.Partition, s.Account)
 }

@@ -76,16 +76,9 @@ func (c *cluster) deleteNodeClass(class object) error {
 // Karpenter and Auto Mode do. The pool is named by its NodePool or by its label headroom/pool; of several NodePools
 // those of higher weight are tried first, and what they cannot have the next one makes.
 func ScaleNodePool(s *world.State, clusterName, pool string, n int) ([]*world.Instance, error) {
-	c, err := clusterNamed(s, clusterName)
+	c, found, err := nodePoolsOf(s, clusterName, pool)
 	if err != nil {
 		return nil, err
-	}
-	found := c.all(func(o object) bool {
-		return o.kind() == nodePool && (o.name() == pool ||
-			o.strings("spec", "template", "metadata", "labels")["headroom/pool"] == pool)
-	})
-	if len(found) == 0 {
-		return nil, fmt.Errorf("cluster %s has no NodePool for %q", clusterName, pool)
 	}
 	if !c.controller(found[0]) {
 		return nil, fmt.Errorf("NodePool %q has no controller in the cluster: nothing scales it", found[0].name())

@@ -43,6 +43,14 @@ func RefuseReal(environ []string) error {
 		strings.Join(found, "; "))
 }
 
+// usePath puts a folder before all others of this process's PATH. The inline program runs in this process.
+func usePath(folder string) {
+	now := os.Getenv("PATH")
+	if first, _, _ := strings.Cut(now, string(os.PathListSeparator)); folder != "" && first != folder {
+		os.Setenv("PATH", folder+string(os.PathListSeparator)+now)
+	}
+}
+
 // cleanProcess removes from this process what would reach the program, the engine or a provider behind the sandbox's
 // back: the user's Pulumi settings, AWS settings and kubeconfig. The inline program runs in this process, so it is not
 // enough to clean what is started.

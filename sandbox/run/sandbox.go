@@ -9,10 +9,13 @@ package run
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
@@ -23,6 +26,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/headroom-eks/headroom/sandbox/kubernetes"
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
 
@@ -50,10 +54,12 @@ type Sandbox struct {
 	options Options
 	stack   auto.Stack
 	world   *world.World
+	api     atomic.Pointer[kubernetes.API] // while an operation runs
 }
 
 // New prepares the sandbox for the project in a folder. Nothing is deployed yet; what an earlier run left in Home is
-// still there. It removes PULUMI_*, AWS_* and KUBECONFIG from this process's environment.
+// still there. It removes PULUMI_*, AWS_* and KUBECONFIG from this process's environment, and puts an aws command of the
+// sandbox's first on its PATH.
 func New(ctx context.Context, project string, o Options) (*Sandbox, error) {
 	cleanProcess()
 	var err error
@@ -86,6 +92,7 @@ func New(ctx context.Context, project string, o Options) (*Sandbox, error) {
 			return nil, err
 		}
 	}
+	usePath(o.Tools.Path)
 	for _, dir := range []string{"state", "home"} {
 		if err := os.MkdirAll(filepath.Join(o.Home, dir), 0o755); err != nil {
 			return nil, err
@@ -147,6 +154,15 @@ func (s *Sandbox) environment() map[string]string {
 // World is the simulated account, to look into or to act on.
 func (s *Sandbox) World() *world.World { return s.world }
 
+// Dial connects to the Kubernetes API of a cluster in the account. It answers while an operation runs.
+func (s *Sandbox) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	api := s.api.Load()
+	if api == nil {
+		return nil, errors.New("the sandbox's Kubernetes API answers while an operation runs, and none does")
+	}
+	return api.Dial(ctx, network, address)
+}
+
 // Home is the folder that holds everything of this sandbox.
 func (s *Sandbox) Home() string { return s.options.Home }
 
@@ -175,12 +191,15 @@ func (s *Sandbox) Preview(ctx context.Context) (Result, error) {
 }
 
 // Up updates the account to what the program says.
-func (s *Sandbox) Up(ctx context.Context) (Result, error) {
+func (s *Sandbox) Up(ctx context.Context) (Result, error) { return s.UpWith(ctx) }
+
+// UpWith is Up with more flags of the engine: targets, for example.
+func (s *Sandbox) UpWith(ctx context.Context, more ...optup.Option) (Result, error) {
 	var outputs auto.OutputMap
 	r, err := s.operate(ctx, "up", func(ch chan events.EngineEvent, out, errs io.Writer) error {
-		up, err := s.stack.Up(ctx, optup.EventStreams(ch), optup.ProgressStreams(out), optup.ErrorProgressStreams(errs),
-			optup.Color(s.colour()), optup.SuppressOutputs(),
-			optup.PolicyPacks(s.options.PolicyPacks...), optup.PolicyPackConfigs(s.options.PolicyPackConfigs...))
+		up, err := s.stack.Up(ctx, append(more, optup.EventStreams(ch), optup.ProgressStreams(out),
+			optup.ErrorProgressStreams(errs), optup.Color(s.colour()), optup.SuppressOutputs(),
+			optup.PolicyPacks(s.options.PolicyPacks...), optup.PolicyPackConfigs(s.options.PolicyPackConfigs...))...)
 		outputs = up.Outputs
 		return err
 	})
@@ -250,13 +269,20 @@ func (s *Sandbox) operate(ctx context.Context, name string,
 	if err := copyProject(s.project, s.options.Home, s.options.Environment); err != nil {
 		return Result{}, err
 	}
+	api, err := kubernetes.Serve(s.world)
+	if err != nil {
+		return Result{}, err
+	}
+	defer api.Close()
+	s.api.Store(api)
+	defer s.api.Store(nil)
 	var screen, stderr bytes.Buffer
 	shared := &lineWriter{w: io.MultiWriter(&screen, s.options.Progress)}
 	ch := make(chan events.EngineEvent)
 	results := make(chan Result, 1)
 	done := make(chan struct{})
 	go func() { results <- collect(ch, done) }()
-	err := f(ch, shared, io.MultiWriter(&stderr, shared))
+	err = f(ch, shared, io.MultiWriter(&stderr, shared))
 	shared.flush()
 	close(done) // the API closes ch only when the engine got as far as sending events
 	r := <-results

@@ -21,6 +21,7 @@ import (
 type Tools struct {
 	CLI     string // the pulumi command
 	Plugins string // folder with the provider binary
+	Path    string // folder with the aws command that the program's kubeconfig names
 }
 
 // FindTools finds or builds the tools of the module at root, under root/.sandbox/bin. A first build of the CLI takes
@@ -34,13 +35,16 @@ func FindTools(ctx context.Context, root string, progress io.Writer) (Tools, err
 	if err != nil {
 		return Tools{}, err
 	}
-	tools := Tools{CLI: cli, Plugins: filepath.Join(bin, "plugins")}
+	tools := Tools{CLI: cli, Plugins: filepath.Join(bin, "plugins"), Path: filepath.Join(bin, "path")}
 	binary := filepath.Join(tools.Plugins, pluginBinary)
 	if err := build(ctx, root, progress, "the sandbox's providers", "-ldflags", "-w -s", "-o", binary,
 		"./sandbox/cmd/pulumi-resource-sandbox"); err != nil {
 		return Tools{}, err
 	}
-	return tools, nil
+	if err := os.MkdirAll(tools.Path, 0o755); err != nil {
+		return Tools{}, err
+	}
+	return tools, symlink(binary, filepath.Join(tools.Path, "aws"))
 }
 
 const pluginBinary = "pulumi-resource-sandbox"

@@ -198,3 +198,13 @@ func (s *State) SortedInstances(keep func(*Instance) bool) []*Instance {
 	})
 	return out
 }
+
+// CallerARN is whose credentials the sandbox plays: a role, assumed.
+func (s *State) CallerARN() string {
+	return fmt.Sprintf("arn:%s:sts::%s:assumed-role/headroom-sandbox/session", s.Partition, s.Account)
+}
+
+// CallerPrincipal is the role behind CallerARN: what EKS makes cluster admin.
+func (s *State) CallerPrincipal() string {
+	return fmt.Sprintf("arn:%s:iam::%s:role/headroom-sandbox", s.Partition, s.Account)
+}

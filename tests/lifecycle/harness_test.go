@@ -104,12 +104,11 @@ func open(t *testing.T, text string, options ...func(*run.Options)) *environment
 	return e
 }
 
-func (e *environment) dial(string, string, time.Duration) (net.Conn, error) {
+func (e *environment) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if e.unreachable {
 		return nil, errors.New("connection timed out")
 	}
-	here, there := net.Pipe()
-	return here, there.Close()
+	return e.Sandbox.Dial(ctx, network, address)
 }
 
 func (e *environment) write(name, text string) {

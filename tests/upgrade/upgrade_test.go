@@ -148,17 +148,16 @@ func open(t *testing.T, environment, home, stackFile string) *run.Sandbox {
 	project := t.TempDir()
 	write(t, filepath.Join(project, "Pulumi.yaml"), read(t, filepath.Join(root, "Pulumi.yaml")))
 	write(t, filepath.Join(project, "Pulumi."+environment+".yaml"), read(t, stackFile))
+	var sandbox *run.Sandbox
 	program := infra.Program(infra.Options{
 		Now: func() time.Time { return time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC) },
-		Dial: func(string, string, time.Duration) (net.Conn, error) {
-			here, there := net.Pipe()
-			return here, there.Close()
+		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return sandbox.Dial(ctx, network, address)
 		},
 	})
-	sandbox, err := run.New(t.Context(), project, run.Options{
+	if sandbox, err = run.New(t.Context(), project, run.Options{
 		Environment: environment, Home: home, Tools: found, Program: run.Program(program),
-	})
-	if err != nil {
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return sandbox

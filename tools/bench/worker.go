@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,16 +104,12 @@ func work(text string) error {
 	return json.NewEncoder(os.Stdout).Encode(c)
 }
 
-// programOf is the program to run. There is nothing at the address of the simulated cluster's API, so reaching it is
-// simulated too.
+// programOf is the program to run. A preview does not speak to the cluster.
 func programOf(isBare bool) run.Program {
 	if isBare {
 		return bare
 	}
-	return run.Program(infra.Program(infra.Options{Dial: func(string, string, time.Duration) (net.Conn, error) {
-		here, there := net.Pipe()
-		return here, there.Close()
-	}}))
+	return run.Program(infra.Program(infra.Options{}))
 }
 
 type used struct {

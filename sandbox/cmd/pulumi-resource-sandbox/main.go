@@ -1,6 +1,6 @@
 // Command pulumi-resource-sandbox is the sandbox's provider plugin: it answers for the package in the name it was
 // started under, such as pulumi-resource-aws. It reads the simulated account from the file that HEADROOM_SANDBOX_WORLD
-// names.
+// names. Started as aws, it gives tokens for the simulated clusters, as the aws command does.
 package main
 
 import (
@@ -18,7 +18,17 @@ import (
 )
 
 func main() {
-	pkg, err := named(strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"))
+	program := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
+	if program == "aws" {
+		token, err := kubernetes.GetToken(os.Args[1:])
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+		fmt.Println(token)
+		return
+	}
+	pkg, err := named(program)
 	if err == nil {
 		err = plugin.Main(pkg)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,6 +29,23 @@ var acts = map[string]struct {
 				return "", err
 			}
 			return fmt.Sprintf("group %s now has bounds %d..%d", g.Name, low, high), s.SetGroupBounds(g, low, high)
+		}},
+	"limit": {"<pool> <limit> <n>", "set a limit of a NodePool by hand: nvidia.com/gpu, cpu, memory or nodes", 3, 3,
+		func(s *world.State, a []string) (string, error) {
+			cluster, err := clusterWithNodePools(s)
+			if err != nil {
+				return "", err
+			}
+			return fmt.Sprintf("the NodePool of %s is limited to %s %s", a[0], a[2], a[1]),
+				kubernetes.LimitNodePool(s, cluster, a[0], a[1], a[2])
+		}},
+	"drop": {"<pool>", "delete a NodePool by hand; its nodes go with it", 1, 1,
+		func(s *world.State, a []string) (string, error) {
+			cluster, err := clusterWithNodePools(s)
+			if err != nil {
+				return "", err
+			}
+			return "the NodePool of " + a[0] + " is gone", kubernetes.DeleteNodePool(s, cluster, a[0])
 		}},
 	"quota": {"<code> <vcpus>", "set a service quota, L-DB2E81BA for example", 2, 2,
 		func(s *world.State, a []string) (string, error) {
@@ -117,13 +135,21 @@ func scale(s *world.State, args []string) (string, error) {
 	if notAGroup == nil {
 		return fmt.Sprintf("pool %s has %d nodes", args[0], n), s.ScaleGroup(g, n, force)
 	}
+	cluster, err := clusterWithNodePools(s)
+	if err != nil {
+		return "", notAGroup
+	}
+	nodes, err := kubernetes.ScaleNodePool(s, cluster, args[0], n)
+	return fmt.Sprintf("pool %s has %d nodes", args[0], len(nodes)), err
+}
+
+func clusterWithNodePools(s *world.State) (string, error) {
 	for _, cluster := range s.OfType("aws:eks/cluster:Cluster") {
 		if len(kubernetes.NodePools(s, cluster.ID)) > 0 {
-			nodes, err := kubernetes.ScaleNodePool(s, cluster.ID, args[0], n)
-			return fmt.Sprintf("pool %s has %d nodes", args[0], len(nodes)), err
+			return cluster.ID, nil
 		}
 	}
-	return "", notAGroup
+	return "", errors.New("no cluster of the account has a NodePool")
 }
 
 // of reports whether an instance belongs to a pool, by its tag or its NodePool.

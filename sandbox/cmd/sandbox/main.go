@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -138,7 +139,12 @@ func (c command) operate(ctx context.Context, name string) error {
 		fmt.Fprintf(c.out, "sandbox: simulated AWS account, environment %s; nothing real is touched\n", c.environment)
 	}
 	start := time.Now()
-	s, err := run.New(ctx, c.project, c.options())
+	var s *run.Sandbox
+	o := c.options()
+	o.Program = program(func(ctx context.Context, network, address string) (net.Conn, error) {
+		return s.Dial(ctx, network, address)
+	})
+	s, err := run.New(ctx, c.project, o)
 	if err != nil {
 		return err
 	}
@@ -170,7 +176,7 @@ func (c command) operate(ctx context.Context, name string) error {
 func (c command) home() string { return filepath.Join(c.project, ".sandbox", c.environment) }
 
 func (c command) options() run.Options {
-	o := run.Options{Program: program(), Environment: c.environment, Progress: c.out, Colour: c.colour}
+	o := run.Options{Environment: c.environment, Progress: c.out, Colour: c.colour}
 	if c.pack != "" {
 		// The engine looks from another folder than this one.
 		o.PolicyPacks = []string{absolute(c.pack)}

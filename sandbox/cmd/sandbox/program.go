@@ -1,11 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/headroom-eks/headroom/capacity"
 	"github.com/headroom-eks/headroom/infra"
@@ -14,16 +14,10 @@ import (
 
 // This file is all that the sandbox knows of the program that it runs.
 
-// program is what the sandbox runs: the project's own program. The only thing it is told of the sandbox is that the
-// cluster's API can be reached, since there is nothing at its address.
-func program() run.Program {
-	return run.Program(infra.Program(infra.Options{Dial: reachable}))
-}
-
-func reachable(string, string, time.Duration) (net.Conn, error) {
-	here, there := net.Pipe()
-	go there.Close()
-	return here, nil
+// program is what the sandbox runs: the project's own program. The only thing it is told of the sandbox is the way to
+// the cluster's API, since there is nothing at its address.
+func program(dial func(ctx context.Context, network, address string) (net.Conn, error)) run.Program {
+	return run.Program(infra.Program(infra.Options{Dial: dial}))
 }
 
 // advertised are the rows of the table, and the notes below it, from the stack output capacity.
