@@ -123,6 +123,9 @@ func (r *run) policies(rule rules.Rule) []policyx.Policy {
 		ConfigSchema:     Schema(rule.Settings),
 		ValidateResource: func(_ context.Context, args policyx.ResourceValidationArgs) error {
 			r.remember(rule.Name, args.Config)
+			if leftOut(args.Resource) {
+				return nil
+			}
 			r.saw(args.Resource)
 			if rule.Resource != nil && rule.Wants(args.Resource.Type) {
 				r.report(args.Manager, rule, rule.OnResource(r.check(args.Config), viewOf(args.Resource)))
@@ -211,6 +214,10 @@ func (r *run) noted(list []rules.Rule) string {
 	return strings.Join(lines, "\n")
 }
 
+// leftOut: the update makes no such resource, because it was given targets (--target) that leave it out. The engine shows
+// it all the same, without any property, since its provider was not asked to check it; a checked one has some.
+func leftOut(a policyx.AnalyzerResource) bool { return a.Properties.Len() == 0 }
+
 func viewOf(a policyx.AnalyzerResource) view.Resource {
 	r := view.NewResource(a.Type, a.Name, a.URN, a.Properties)
 	r.Parent, r.PropertyDependencies = a.Parent, a.PropertyDependencies
@@ -230,7 +237,9 @@ func (r *run) graphOf(resources []policyx.AnalyzerResource) view.Graph {
 				a.Properties = a.Properties.Set(key, input)
 			}
 		}
-		g.Resources = append(g.Resources, viewOf(a))
+		if !leftOut(a) {
+			g.Resources = append(g.Resources, viewOf(a))
+		}
 	}
 	// The engine's order is random; a finding must name the same resource each time, since exceptions are made by URN.
 	slices.SortFunc(g.Resources, func(a, b view.Resource) int { return strings.Compare(a.URN, b.URN) })

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +14,10 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"sigs.k8s.io/yaml"
 
+	"github.com/headroom-eks/headroom/capacity"
 	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/pool"
+	"github.com/headroom-eks/headroom/sandbox/kubernetes"
 	"github.com/headroom-eks/headroom/sandbox/run"
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
@@ -43,16 +46,7 @@ func TestALivePoolMovesToGitOpsWithItsNodes(t *testing.T) {
 		})
 	})
 	e.step("once GitOps has taken its pool away, everything goes", func() {
-		e.act(func(s *world.State) error {
-			s.DeleteNodePool("headroom-test", "gpu-l4")
-			for key := range s.Objects {
-				if strings.Contains(key, "|NodePool|") || strings.Contains(key, "|EC2NodeClass|") {
-					delete(s.Objects, key)
-				}
-			}
-			s.RemoveInstanceProfile("headroom-test", "gpu-l4")
-			return nil
-		})
+		e.dropManifests()
 		e.down()
 	})
 }
@@ -154,6 +148,7 @@ func TestPoolsLeftToGitOpsBesideAnotherCluster(t *testing.T) {
 		}
 	})
 	e.step("only the account's role for spot stays", func() {
+		e.dropManifests()
 		if _, err := e.Down(testContext); err != nil {
 			e.t.Fatal(err)
 		}
@@ -184,12 +179,50 @@ func unconfirmedManifestsPromiseNothing(e *environment, first run.Result) {
 			e.t.Errorf("%+v bound by %s", p.Nodes, p.BoundBy)
 		}
 	})
-	e.step("the confirmation changes the promise and no resource", func() {
+	e.step("a confirmation that is not true promises nothing", func() {
 		e.change(func(env *config.Environment) { env.GitOps.Applied = true })
+		if p := e.pool(e.up().Outputs, "gpu-l4"); p.Nodes.Maximum != 0 || p.BoundBy != capacity.Live {
+			e.t.Errorf("%+v bound by %s", p.Nodes, p.BoundBy)
+		}
+	})
+	e.step("once GitOps has applied the manifests the promise changes, and no resource", func() {
+		e.applyManifests(first.Outputs)
 		confirmed := e.up()
 		if p := e.pool(confirmed.Outputs, "gpu-l4"); confirmed.Changed() || p.Nodes.Maximum != 4 {
 			e.t.Errorf("%+v bound by %s, by %v", p.Nodes, p.BoundBy, changes(confirmed))
 		}
+	})
+}
+
+// applyManifests plays the GitOps tool.
+func (e *environment) applyManifests(outputs map[string]any) {
+	e.t.Helper()
+	files, _ := outputs["manifests"].(map[string]any)
+	e.act(func(s *world.State) error {
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			if err := kubernetes.Apply(s, "headroom-test", fmt.Sprint(files[name])); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// dropManifests plays the GitOps tool when the pools leave its repository.
+func (e *environment) dropManifests() {
+	e.t.Helper()
+	e.act(func(s *world.State) error {
+		for key := range s.Objects {
+			if strings.HasPrefix(key, "headroom-test|") &&
+				(strings.Contains(key, "|NodePool|") || strings.Contains(key, "|EC2NodeClass|")) {
+				delete(s.Objects, key)
+			}
+		}
+		for _, pool := range []string{"general", "gpu-l4"} {
+			s.DeleteNodePool("headroom-test", pool)
+			s.RemoveInstanceProfile("headroom-test", pool)
+		}
+		return nil
 	})
 }
 
