@@ -115,7 +115,7 @@ func TestEveryRefusalSaysWhatWasAskedAsWhomAndWhatCameBack(t *testing.T) {
 		"no such right": {403, `{"kind":"Status","code":403,"message":"nodepools is forbidden"}`,
 			"is forbidden"},
 		"another server's 404":  {404, "<html>not here</html>", "<html>not here</html>"},
-		"a redirect":            {302, "", "302 Found"},
+		"a 404 of another API":  {404, `{"code":404,"message":"no route"}`, "no route"},
 		"a busy server":         {503, "try later", "503 Service Unavailable (try later)"},
 		"an answer of no sense": {200, "<html>welcome</html>", "<html>welcome</html>"},
 		"an empty object":       {200, "{}", `no whole NodePoolList`},
@@ -143,6 +143,17 @@ func TestEveryRefusalSaysWhatWasAskedAsWhomAndWhatCameBack(t *testing.T) {
 				t.Errorf("the token, many lines or too many words: %v", err)
 			}
 		})
+	}
+}
+
+func TestARedirectIsNotFollowedWithTheToken(t *testing.T) {
+	asked := 0
+	c := asking(t, map[string]any{"token": "secret"}, func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		http.Redirect(w, r, "/elsewhere", http.StatusFound)
+	})
+	if _, err := c.NodePools(t.Context()); err == nil || !strings.Contains(err.Error(), "302 Found") || asked != 1 {
+		t.Errorf("asked %d times: %v", asked, err)
 	}
 }
 

@@ -214,8 +214,8 @@ func (r *run) noted(list []rules.Rule) string {
 	return strings.Join(lines, "\n")
 }
 
-// leftOut: the update makes no such resource, because it was given targets (--target) that leave it out. The engine shows
-// it all the same, without any property, since its provider was not asked to check it; a checked one has some.
+// leftOut: the update makes no such resource, because it was given targets (--target) that leave it out. The engine
+// shows it all the same, without any property, since its provider was not asked to check it; a checked one has some.
 func leftOut(a policyx.AnalyzerResource) bool { return a.Properties.Len() == 0 }
 
 func viewOf(a policyx.AnalyzerResource) view.Resource {

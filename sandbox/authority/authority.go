@@ -35,7 +35,8 @@ func Server(cluster, host string) (*tls.Certificate, error) {
 	}
 	template := lasting(host)
 	template.DNSNames = []string{host}
-	template.KeyUsage, template.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	own := key("server/" + host)
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, own.Public(), key(cluster))
 	if err != nil {

@@ -58,8 +58,8 @@ type Sandbox struct {
 }
 
 // New prepares the sandbox for the project in a folder. Nothing is deployed yet; what an earlier run left in Home is
-// still there. It removes PULUMI_*, AWS_* and KUBECONFIG from this process's environment, and puts an aws command of the
-// sandbox's first on its PATH.
+// still there. It removes PULUMI_*, AWS_* and KUBECONFIG from this process's environment, and puts the sandbox's aws
+// command first on its PATH.
 func New(ctx context.Context, project string, o Options) (*Sandbox, error) {
 	cleanProcess()
 	var err error

@@ -2,7 +2,7 @@
 // no account, no network, nothing real is touched.
 //
 //	sandbox [-C dir] [-env dev] preview | up | refresh | down | table | tools
-//	sandbox [-C dir] [-env dev] act scale|limit|drop|quota|empty-zone|fill-zone|interrupt|bounds|deny|allow|leftovers|remove ...
+//	sandbox [-C dir] [-env dev] act <act> ...
 package main
 
 import (
