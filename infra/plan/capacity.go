@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -124,8 +123,9 @@ func (p Pool) live(groups map[string]ask.Answer[clusterautoscaler.Live]) *capaci
 	return &bound
 }
 
-// liveNodePools is what the pool's NodePools allow in the cluster where that is less than was planned: their limits were
-// cut by hand, an update left them out, GitOps applied others, or one is gone. Nil when they allow what was planned.
+// liveNodePools is what the pool's NodePools allow in the cluster where that is less than was planned: their limits
+// were cut by hand, an update left them out, GitOps applied others, or one is gone. Nil when they allow what was
+// planned.
 func (p Pool) liveNodePools(found map[string]ask.Answer[nodepool.Live],
 	realized capacityplan.Realized) *capacityplan.Bound {
 	if found == nil {
@@ -138,16 +138,19 @@ func (p Pool) liveNodePools(found map[string]ask.Answer[nodepool.Live],
 			return unknownLive(fmt.Sprintf("NodePool %s: %s", part.Name, found[part.Name].Reason()))
 		}
 		most, _, err := p.allowedBy(nodepool.Planned(part.Spec))
-		now, by, errNow := p.allowedBy(live)
-		if err = errors.Join(err, errNow); err != nil {
+		now, by := 0, ""
+		if err == nil {
+			now, by, err = p.allowedBy(live)
+		}
+		if err != nil {
 			return unknownLive(fmt.Sprintf("NodePool %s: %v", part.Name, err))
 		}
 		allowed, planned, gone = allowed+min(now, most), planned+most, gone || !live.Exists
 		if now < most {
 			said = fmt.Sprintf("NodePool %s %s", part.Name, by)
 			if live.Exists && !live.Deleting {
-				said = fmt.Sprintf("NodePool %s allows %d nodes in the cluster (%s), and %d are configured; run pulumi "+
-					"up --refresh", part.Name, now, by, most)
+				said = fmt.Sprintf("NodePool %s allows %d nodes in the cluster (%s), and %d are configured; run "+
+					"pulumi up --refresh", part.Name, now, by, most)
 			}
 		}
 	}

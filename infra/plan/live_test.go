@@ -122,6 +122,38 @@ func TestTheNodePoolThatLivesBoundsThePromise(t *testing.T) {
 	}
 }
 
+func TestEachNodePoolOfADividedPoolBoundsItsWayOfBuying(t *testing.T) {
+	planned := Decide(valid(t, with(gpuPool(pool.Karpenter, upTo(8), func(p *config.Pool) {
+		p.CapacityTypes = []pool.CapacityType{pool.Spot, pool.OnDemand}
+		p.MaxOnDemandNodeCount = new(3)
+	}))), answers())
+	for name, c := range map[string]struct {
+		onDemand, spot string // limits in GPUs; empty: gone
+		maximum, firm  int
+	}{
+		"as planned":     {"3", "5", 8, 3},
+		"spot cut":       {"3", "2", 5, 3},
+		"on demand cut":  {"1", "5", 6, 1},
+		"spot raised":    {"3", "9", 8, 3},
+		"spot gone":      {"3", "", 3, 3},
+		"on demand gone": {"", "5", 5, 1}, // the one that runs
+		"both gone":      {"", "", 1, 1},
+	} {
+		live := map[string]ask.Answer[nodepool.Live]{}
+		for i, limit := range []string{c.onDemand, c.spot} {
+			one := nodepool.Live{}
+			if limit != "" {
+				one = nodepool.Live{Exists: true, Limits: map[string]string{pool.GPUResource: limit}}
+			}
+			live[planned.Pools[1].NodePools()[i].Name] = ask.Known(one)
+		}
+		p := promised(t, planned, func(o *Observed) { o.NodePools = live })
+		if p.Nodes.Maximum != c.maximum || p.Nodes.Firm != c.firm {
+			t.Errorf("%s: %+v by %+v, want %d and %d", name, p.Nodes, p.Ceilings, c.maximum, c.firm)
+		}
+	}
+}
+
 // The general pool is bounded in vCPUs and memory; its limits as planned are no ceiling of their own.
 func TestTheLimitsOfTheGeneralPoolAreReadAsItsNodesCount(t *testing.T) {
 	env := valid(t, with(gpuPool(pool.Karpenter)), func(env *config.Environment) {
@@ -131,8 +163,8 @@ func TestTheLimitsOfTheGeneralPoolAreReadAsItsNodesCount(t *testing.T) {
 	planned := Decide(env, answers())
 	live := map[string]ask.Answer[nodepool.Live]{}
 	for _, p := range planned.Pools {
-		if p.NodePool != nil {
-			live[p.Name()] = ask.Known(nodepool.Planned(p.NodePool.Spec))
+		for _, part := range p.NodePools() {
+			live[part.Name] = ask.Known(nodepool.Planned(part.Spec))
 		}
 	}
 	for _, p := range planned.Document(Observed{Now: noon, NodePools: live}).Pools {

@@ -48,8 +48,8 @@ func (c counter) nodePools(pools []plan.Pool, kubeconfig pulumi.Output, dial kub
 	live map[string]ask.Answer[nodepool.Live]) {
 	live = map[string]ask.Answer[nodepool.Live]{}
 	for _, p := range pools {
-		if p.NodePool != nil {
-			live[p.NodePool.Spec.Name] = ask.Known(nodepool.Live{})
+		for _, part := range p.NodePools() {
+			live[part.Name] = ask.Known(nodepool.Live{})
 		}
 	}
 	if len(live) == 0 {
