@@ -67,8 +67,8 @@ func (b *builder) makeCluster() error {
 // the access entries, and they outlive it (field fault BR-85). In an update the API is dialled first: where it cannot
 // be reached, every object would otherwise wait in vain.
 func (b *builder) connect() (err error) {
-	kubeconfig := pulumi.All(b.Cluster.KubeconfigFor(b.caller),
-		b.Cluster.Endpoint).ApplyT(func(v []any) (string, error) {
+	b.Kubeconfig = b.Cluster.KubeconfigFor(b.caller)
+	kubeconfig := pulumi.All(b.Kubeconfig, b.Cluster.Endpoint).ApplyT(func(v []any) (string, error) {
 		text, _ := v[0].(string)
 		endpoint, _ := v[1].(string)
 		if b.ctx.DryRun() || b.plan.Environment.Cluster.SkipReachabilityCheck {

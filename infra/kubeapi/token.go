@@ -46,16 +46,23 @@ type credentials struct {
 	expires time.Time // zero: the command did not say
 }
 
-// String names them without giving them away.
+// String names them without giving them away: values of options and variables may be secret.
 func (c *credentials) String() string {
 	if c.fixed != "" {
 		return "the kubeconfig"
 	}
-	var words []string
-	for _, e := range c.exec.Env {
-		words = append(words, e.Name+"="+e.Value)
+	words := []string{c.exec.Command}
+	for _, arg := range c.exec.Args {
+		if strings.HasPrefix(arg, "-") {
+			break
+		}
+		words = append(words, arg)
 	}
-	return "`" + strings.Join(append(append(words, c.exec.Command), c.exec.Args...), " ") + "`"
+	said := "`" + strings.Join(words, " ") + "`"
+	for _, e := range c.exec.Env {
+		said += ", " + e.Name
+	}
+	return said
 }
 
 func (c *credentials) token(ctx context.Context) (string, error) {

@@ -80,7 +80,7 @@ func observe(ctx *pulumi.Context, p plan.Plan, made *build.Made, now func() time
 		o.FreeAddresses = c.freeAddresses(made.Private)
 		if !ctx.DryRun() {
 			o.Groups = c.groups(p.Pools)
-			o.NodePools = c.nodePools(p.Pools, made.Cluster.Kubeconfig, made.Dial)
+			o.NodePools = c.nodePools(p.Pools, made.Kubeconfig, made.Dial)
 		}
 		computed := p.Document(o)
 		if ctx.DryRun() {
