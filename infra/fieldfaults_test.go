@@ -118,27 +118,55 @@ func TestAQueueOfAnotherClusterCannotBeGiven(t *testing.T) {
 	}
 }
 
+// inRegion moves an environment and its account to another region.
+func inRegion(region, stackFile string) (string, func(*world.State) error) {
+	return strings.ReplaceAll(stackFile, "us-west-2", region), func(s *world.State) error {
+		fresh := world.Fresh(region)
+		s.Region, s.Partition = fresh.Region, fresh.Partition
+		return nil
+	}
+}
+
 // Field fault BR-40, in every place: managed policies, resource patterns, trust, keys, providers.
 func TestNothingNamesTheCommercialPartitionInAnother(t *testing.T) {
-	stackFile := strings.ReplaceAll(everyScaler, "us-west-2", "us-gov-west-1")
-	g := registers(t, "gov", stackFile, func(s *world.State) error {
-		gov := world.Fresh("us-gov-west-1")
-		s.Region, s.Partition = gov.Region, gov.Partition
-		return nil
-	})
-	arns := 0
-	for _, r := range g.resources {
-		text, err := json.Marshal(r.Inputs)
-		if err != nil {
-			t.Fatal(err)
+	for region, partition := range map[string]string{"us-gov-west-1": "aws-us-gov", "cn-north-1": "aws-cn"} {
+		stackFile, moved := inRegion(region, everyScaler)
+		arns := 0
+		for _, r := range registers(t, "elsewhere", stackFile, moved).resources {
+			text, err := json.Marshal(r.Inputs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(text), "arn:aws:") {
+				t.Errorf("field fault BR-40: %s: %s %s: %s", region, r.Type, r.Name, text)
+			}
+			arns += strings.Count(string(text), "arn:"+partition+":")
 		}
-		if strings.Contains(string(text), "arn:aws:") {
-			t.Errorf("field fault BR-40: %s %s: %s", r.Type, r.Name, text)
+		if arns < 20 {
+			t.Errorf("%s: only %d ARNs of the partition were seen", region, arns)
 		}
-		arns += strings.Count(string(text), "arn:aws-us-gov:")
 	}
-	if arns < 20 {
-		t.Errorf("only %d ARNs of the partition were seen", arns)
+}
+
+// Field fault BR-39: in China EC2 goes by two names, and the role of every node trusts both; nowhere else is there a
+// name of China's.
+func TestNodesRolesTrustEC2UnderTheNamesOfThePartition(t *testing.T) {
+	for region, chinese := range map[string]bool{"us-gov-west-1": false, "cn-north-1": true} {
+		stackFile, moved := inRegion(region, everyScaler)
+		trusting := 0
+		for _, r := range registers(t, "elsewhere", stackFile, moved).of(t, "Role") {
+			trust, _ := r.Inputs["assumeRolePolicy"].(string)
+			if !strings.Contains(trust, `"ec2.amazonaws.com"`) {
+				continue
+			}
+			trusting++
+			if strings.Contains(trust, `"ec2.amazonaws.com.cn"`) != chinese {
+				t.Errorf("%s: %s trusts %s", region, r.Name, trust)
+			}
+		}
+		if trusting < 2 { // managed groups, Karpenter
+			t.Errorf("%s: %d roles trust EC2", region, trusting)
+		}
 	}
 }
 

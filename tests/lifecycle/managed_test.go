@@ -136,7 +136,28 @@ func TestGroupsOfClusterAutoscaler(t *testing.T) {
 		e.changePool("gpu-l4", func(p *config.Pool) { p.MaxNodeCount = new(6) })
 		e.refused("gpu-l4", "is below the 7 nodes that the group has (found 6)", "drain it to 6 first")
 	})
+	tagsChangeAlone(e)
 	e.step("everything goes", func() { e.down() })
+}
+
+func tagsChangeAlone(e *environment) {
+	e.step("what a node has for pods changes, and no node and no group with it", func() {
+		e.changePool("gpu-l4", func(p *config.Pool) { p.MaxNodeCount = new(15) })
+		e.change(func(env *config.Environment) { env.Network.PrefixDelegation = true })
+		tagged := e.up()
+		for _, s := range tagged.Steps {
+			if s.Type == world.NodeGroupType || strings.Contains(s.Type, "launchTemplate") {
+				e.t.Errorf("the update changes %+v", s)
+			}
+		}
+		tags := e.group("gpu-l4").Tags
+		if tags["k8s.io/cluster-autoscaler/node-template/resources/pods"] != "110" {
+			e.t.Errorf("tags %v", tags)
+		}
+		if p := e.pool(tagged.Outputs, "gpu-l4"); p.Nodes.Realized != 7 {
+			e.t.Errorf("%+v", p.Nodes)
+		}
+	})
 }
 
 func editsLeaveSizesAlone(e *environment) {
