@@ -66,12 +66,26 @@ func (a Args) Name() string {
 		subnets} {
 		fmt.Fprintf(h, "%q\n", part)
 	}
-	suffix := "-" + hex.EncodeToString(h.Sum(nil))[:8]
-	stem := a.Pool
-	if a.Zone != "" {
-		stem += "-" + a.Zone
+	return stem(a.Pool, a.Zone) + "-" + hex.EncodeToString(h.Sum(nil))[:hashLength]
+}
+
+const hashLength = 8
+
+// stem of a group's name, before its hash, cut to what EKS's limit leaves.
+func stem(pool, zone string) string {
+	if zone != "" {
+		pool += "-" + zone
 	}
-	return stem[:min(len(stem), maxName-len(suffix))] + suffix
+	return pool[:min(len(pool), maxName-1-hashLength)]
+}
+
+// NamesOf matches every name that a group of the pool can have, in one of the zones or in all.
+func NamesOf(pool string, zones []string) *regexp.Regexp {
+	stems := []string{regexp.QuoteMeta(stem(pool, ""))}
+	for _, zone := range zones {
+		stems = append(stems, regexp.QuoteMeta(stem(pool, zone)))
+	}
+	return regexp.MustCompile(fmt.Sprintf("^(%s)-[0-9a-f]{%d}$", strings.Join(stems, "|"), hashLength))
 }
 
 // capacityType in EKS's spelling. A capacity reservation is bought on demand; which one is in the launch template.

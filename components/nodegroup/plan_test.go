@@ -101,6 +101,21 @@ func TestFixedGroupHasOneSize(t *testing.T) {
 	}
 }
 
+// Tried-2, section 3: a name that is cut is still known for the pool's, or nobody hears that the group goes.
+func TestEveryNameOfAPoolIsKnownForIts(t *testing.T) {
+	for _, zone := range []string{"", "us-west-2a", "us-gov-west-1a"} {
+		for _, name := range []string{"gpu", "gpu-" + strings.Repeat("x", 36)} {
+			group := forced{pool: name, zone: zone, arch: "x86_64"}.args().Name()
+			if own := nodegroup.NamesOf(name, []string{"us-west-2a", "us-gov-west-1a"}); !own.MatchString(group) {
+				t.Errorf("%s is not one of %s", group, own)
+			}
+			if other := nodegroup.NamesOf("gpu-l4", []string{"us-west-2a"}); other.MatchString(group) {
+				t.Errorf("%s is one of %s", group, other)
+			}
+		}
+	}
+}
+
 func TestLongestNamesOfTwoZonesDiffer(t *testing.T) {
 	long := "gpu-" + strings.Repeat("x", 36)
 	a := forced{pool: long, zone: "us-gov-west-1a", arch: "x86_64"}.args().Name()

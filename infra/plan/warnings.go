@@ -3,10 +3,10 @@ package plan
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/headroom-eks/headroom/components/nodegroup"
 	"github.com/headroom-eks/headroom/infra/config"
 )
 
@@ -148,16 +148,12 @@ func (d *decision) emptied() (warning string) {
 
 // leaving are the live groups with nodes that belong to some of the GPU pools, and that the plan has no more.
 func (d *decision) leaving(of func(Pool) bool) (going []string) {
-	var zones []string
-	for zone := range d.answers.ZoneIDs.Value() {
-		zones = append(zones, regexp.QuoteMeta(zone))
-	}
+	zones := slices.Collect(maps.Keys(d.answers.ZoneIDs.Value()))
 	for _, p := range d.plan.Pools {
 		if !p.Facts.Advertised || !of(p) {
 			continue
 		}
-		own := regexp.MustCompile("^" + regexp.QuoteMeta(p.Name()) + "(-(" + strings.Join(zones, "|") +
-			"))?-[0-9a-f]{8}$")
+		own := nodegroup.NamesOf(p.Name(), zones)
 		for _, name := range slices.Sorted(maps.Keys(d.live.Groups)) {
 			live := d.live.Groups[name]
 			if own.MatchString(name) && live.Desired > 0 && !slices.Contains(p.GroupNames(), name) {
