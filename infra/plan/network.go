@@ -127,6 +127,7 @@ func (d *decision) existingNetwork() {
 			args.Public = append(args.Public, subnet)
 			continue
 		}
+		d.roomForControlPlane(s.ID, subnet.Zone, description.FreeAddresses)
 		args.Private = append(args.Private, subnet)
 		d.plan.Network.Private = append(d.plan.Network.Private,
 			network.Subnet{Zone: subnet.Zone, CIDR: subnet.CIDR})
@@ -143,6 +144,20 @@ func (d *decision) existingNetwork() {
 	if zones := d.plan.Network.Private.Zones(); len(zones) == 1 {
 		d.problems().Add("network.existing.privateSubnetIds", "all lie in "+zones[0], nil,
 			"EKS needs two zones at least")
+	}
+}
+
+// controlPlaneAddresses that EKS wants free in each subnet that it is given for a new cluster.
+// https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html
+const controlPlaneAddresses = 6
+
+// roomForControlPlane refuses a subnet for which EKS would refuse the cluster. A cluster that lives has its addresses.
+func (d *decision) roomForControlPlane(id string, zone network.Zone, free int) {
+	if live, asked := d.answers.Live.Get(); asked && live == nil && zone.HostsControlPlane() &&
+		free < controlPlaneAddresses {
+		wrong := fmt.Sprintf("%s has fewer than the %d free addresses that EKS wants for a control plane", id,
+			controlPlaneAddresses)
+		d.problems().Add("network.existing.privateSubnetIds", wrong, free, "free some, or name another subnet")
 	}
 }
 

@@ -134,6 +134,14 @@ var awsRefusals = []struct {
 			subnet("subnet-a", "us-west-2a", "vpc-1"), subnet("subnet-b", "us-west-2b", "vpc-2"),
 		}
 	}, `network.existing: subnet subnet-b belongs to vpc-2, not to vpc-1; name subnets of one VPC`},
+	{"a subnet without addresses (containers-roadmap 1693)", existingNetwork, func(a *ask.Answers) {
+		full := subnet("subnet-b", "us-west-2b", "vpc-1")
+		full.Found = ask.Known(ask.SubnetDescription{VpcID: "vpc-1", Zone: "us-west-2b", CIDR: "10.0.16.0/20",
+			FreeAddresses: 5})
+		a.Network.CIDR = ask.Known("10.0.0.0/16")
+		a.Network.Subnets = []ask.Subnet{subnet("subnet-a", "us-west-2a", "vpc-1"), full}
+	}, `network.existing.privateSubnetIds: subnet-b has fewer than the 6 free addresses that EKS wants for a control ` +
+		`plane (found 5); free some, or name another subnet`},
 	{"a network that could not be read", existingNetwork, func(a *ask.Answers) {
 		a.Network.CIDR = ask.Unknown[string]("AccessDenied")
 		a.Network.Subnets = []ask.Subnet{
@@ -164,7 +172,12 @@ var existingNetwork = []func(*config.Environment){func(env *config.Environment) 
 
 func subnet(id, zone, vpc string) ask.Subnet {
 	cidr := map[string]string{"subnet-a": "10.0.0.0/20", "subnet-b": "10.0.16.0/20"}[id]
-	return ask.Subnet{ID: id, Found: ask.Known(ask.SubnetDescription{VpcID: vpc, Zone: zone, CIDR: cidr})}
+	return ask.Subnet{ID: id, Found: ask.Known(ask.SubnetDescription{
+		VpcID:         vpc,
+		Zone:          zone,
+		CIDR:          cidr,
+		FreeAddresses: 4000,
+	})}
 }
 
 func manyLabels(p *config.Pool) {
