@@ -13,6 +13,7 @@ import (
 	"github.com/headroom-eks/headroom/infra/build"
 	"github.com/headroom-eks/headroom/infra/kubeapi"
 	"github.com/headroom-eks/headroom/infra/plan"
+	"github.com/headroom-eks/headroom/infra/provider"
 	"github.com/headroom-eks/headroom/infra/publish"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -36,17 +37,16 @@ func Program(o Options) pulumi.RunFunc {
 		if err != nil {
 			return err
 		}
-		provider, err := aws.NewProvider(ctx, "aws", settings.Args())
+		if err := guardAccount(ctx, settings); err != nil {
+			return err
+		}
+		asked, err := aws.NewProvider(ctx, "aws", settings.Args())
 		if err != nil {
 			return fmt.Errorf("configure aws: %w", err)
 		}
-		answers, err := ask.AWS(ctx, env, pulumi.Provider(provider))
+		answers, err := ask.AWS(ctx, env, pulumi.Provider(asked))
 		if err != nil {
-			return settings.Explain(err)
-		}
-		guard := settings.Account(answers.Account.ID)
-		if err := guard.Err(); err != nil {
-			return fmt.Errorf("this is not the account that is configured: %w", err)
+			return err
 		}
 		decided := plan.Decide(env, answers)
 		for _, warning := range decided.Warnings {
@@ -57,10 +57,32 @@ func Program(o Options) pulumi.RunFunc {
 		if err := decided.Problems.Err(); err != nil {
 			return fmt.Errorf("AWS cannot give what is configured: %w", err)
 		}
-		made, err := build.Environment(ctx, decided, build.Asks{AWS: provider, Caller: settings.Caller(), Dial: o.Dial})
+		made, err := build.Environment(ctx, decided, build.Asks{AWS: asked, Caller: settings.Caller(), Dial: o.Dial})
 		if err != nil {
 			return err
 		}
 		return publish.Outputs(ctx, decided, made, o.Now)
 	}
+}
+
+// guardAccount refuses the wrong account before anything is made, in words that name both. The provider that everything
+// uses refuses it too, which holds for a destroy and a refresh as well, but names one account, and ends the update
+// before the program can add the other. So where there is a guard, a provider without it is asked first.
+func guardAccount(ctx *pulumi.Context, settings provider.Settings) error {
+	if !settings.Guarded() {
+		return nil
+	}
+	open, err := aws.NewProvider(ctx, "aws-account", settings.WithoutGuard().Args())
+	if err != nil {
+		return fmt.Errorf("configure aws: %w", err)
+	}
+	identity, err := aws.GetCallerIdentity(ctx, nil, pulumi.Provider(open))
+	if err != nil {
+		return fmt.Errorf("ask AWS whose credentials these are: %w", err)
+	}
+	wrong := settings.Account(identity.AccountId)
+	if err := wrong.Err(); err != nil {
+		return fmt.Errorf("this is not the account that is configured: %w", err)
+	}
+	return nil
 }

@@ -7,10 +7,8 @@ package provider
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -200,6 +198,15 @@ func remedyOf(name string) string {
 	return "remove it; docs/configuration.md lists the settings"
 }
 
+// Guarded says that the settings name accounts.
+func (s Settings) Guarded() bool { return len(s.AllowedAccountIds)+len(s.ForbiddenAccountIds) > 0 }
+
+// WithoutGuard are the same settings for a provider that answers in any account.
+func (s Settings) WithoutGuard() Settings {
+	s.AllowedAccountIds, s.ForbiddenAccountIds = nil, nil
+	return s
+}
+
 // Account checks whose account this is against the settings that guard it.
 func (s Settings) Account(id string) (problems problem.List) {
 	if len(s.AllowedAccountIds) > 0 && !slices.Contains(s.AllowedAccountIds, id) {
@@ -210,20 +217,6 @@ func (s Settings) Account(id string) (problems problem.List) {
 		problems.Add("aws:forbiddenAccountIds", "names the account of the credentials", id, accountRemedy)
 	}
 	return problems
-}
-
-// refusedAccount is what the provider says, of either setting, before it answers anything.
-// https://github.com/hashicorp/terraform-provider-aws/blob/main/internal/conns/config.go
-var refusedAccount = regexp.MustCompile(`AWS account ID not allowed: ([0-9]{12})`)
-
-// Explain adds to the provider's own refusal of an account, which names one of the two, what was configured.
-func (s Settings) Explain(err error) error {
-	found := refusedAccount.FindStringSubmatch(err.Error())
-	if found == nil {
-		return err
-	}
-	guard := s.Account(found[1])
-	return errors.Join(guard.Err(), err)
 }
 
 const accountRemedy = "use the credentials, profile or stack that belong together"

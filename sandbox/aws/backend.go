@@ -59,7 +59,11 @@ func (b *Backend) CheckConfig(config resource.PropertyMap) []plugin.CheckFailure
 // Configure moves an account in which nothing was made yet to the provider's region. The sandbox's account has one
 // region.
 func (b *Backend) Configure(config resource.PropertyMap) error {
-	region := str(fromProperties(config), "region")
+	settings := fromProperties(config)
+	if err := b.admit(settings); err != nil {
+		return err
+	}
+	region := str(settings, "region")
 	if region == "" {
 		return nil
 	}

@@ -1,7 +1,9 @@
 package eks
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
@@ -178,11 +180,16 @@ func (e *expansion) kubernetesProvider() (*providerResource, error) {
 
 func (e *expansion) kubeconfig(withProfile bool) pulumi.AnyOutput {
 	role, profile := pulumi.String("").ToStringOutput(), pulumi.String("").ToStringOutput()
-	if opts := e.args.ProviderCredentialOpts; opts != nil {
+	switch opts := e.args.ProviderCredentialOpts; {
+	case opts != nil:
 		role = orBlank(opts.RoleArn)
 		if withProfile {
 			profile = orBlank(opts.ProfileName)
 		}
+	case withProfile: // without options it takes the profile of whoever runs it
+		// https://github.com/pulumi/pulumi-eks/pull/561
+		named, _ := e.ctx.GetConfig("aws:profile")
+		profile = pulumi.String(cmp.Or(named, os.Getenv("AWS_PROFILE"))).ToStringOutput()
 	}
 	c := e.cluster
 	return pulumi.All(c.Name, c.Endpoint, c.CertificateAuthority, c.Arn, role, profile).ApplyT(func(v []any) any {

@@ -6,6 +6,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"sigs.k8s.io/yaml"
 
+	"github.com/headroom-eks/headroom/sandbox/asker"
 	"github.com/headroom-eks/headroom/sandbox/plugin"
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
@@ -31,6 +33,7 @@ func Package(version string, w *world.World) plugin.Package {
 type Backend struct {
 	world  *world.World
 	server string // address in the kubeconfig
+	caller string // who asks by the kubeconfig
 	reason string // why there is no address
 	// mutableConfigMaps are updated in place; without this setting the real provider replaces them.
 	mutableConfigMaps bool
@@ -66,7 +69,7 @@ func (b *Backend) Configure(config resource.PropertyMap) error {
 	if err != nil {
 		return err
 	}
-	b.server, b.reason = address, ""
+	b.server, b.caller, b.reason = address, caller(v.StringValue()), ""
 	return nil
 }
 
@@ -123,7 +126,37 @@ func (b *Backend) in(s *world.State) (*cluster, error) {
 	if b.reason != "" {
 		return nil, fmt.Errorf("configured Kubernetes cluster is unreachable: %s", b.reason)
 	}
+	if b.caller != s.Caller {
+		return nil, fmt.Errorf("the server has asked for the client to provide credentials (Unauthorized): %s asks "+
+			"for the "+
+			"token, and %s asks AWS; in the sandbox only one identity has access", whose(b.caller), whose(s.Caller))
+	}
 	return clusterAt(s, b.server)
+}
+
+func whose(identity string) string { return cmp.Or(identity, "whoever runs this") }
+
+// caller is who asks by the command of a kubeconfig's first user; empty for one without a command.
+func caller(kubeconfig string) string {
+	var config struct {
+		Users []struct {
+			User struct {
+				Exec struct {
+					Args []string
+					Env  []struct{ Name, Value string }
+				}
+			}
+		}
+	}
+	if yaml.Unmarshal([]byte(kubeconfig), &config) != nil || len(config.Users) == 0 {
+		return "" // server has reported it, or it needs no command
+	}
+	exec := config.Users[0].User.Exec
+	variables := map[string]string{}
+	for _, v := range exec.Env {
+		variables[v.Name] = v.Value
+	}
+	return asker.OfCommand(exec.Args, variables)
 }
 
 // Check names the object if it has no name, and refuses names and labels that the API server would refuse.

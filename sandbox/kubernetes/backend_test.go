@@ -361,3 +361,26 @@ func TestChartArgumentsThatWouldGoWrongAreRefused(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// FR-05: objects were made for whoever had a kubeconfig.
+func TestAnotherIdentityThanTheOneThatAsksAWSIsUnauthorized(t *testing.T) {
+	l := newLab(t, false)
+	const asUser = `,"users":[{"user":{"exec":{"args":["eks","get-token","--profile","deploy"],` +
+		`"env":[{"name":"AWS_ROLE_ARN","value":""}]}}}]}`
+	kubeconfig := strings.TrimSuffix(fmt.Sprintf(kubeconfigOf, "https://dev.example"), "}") + asUser
+	if err := l.b.Configure(resource.NewPropertyMapFromMap(map[string]any{"kubeconfig": kubeconfig})); err != nil {
+		t.Fatal(err)
+	}
+	asked := func() (err error) {
+		_ = l.w.View(func(s *world.State) error { _, err = l.b.in(s); return nil })
+		return err
+	}
+	if err := asked(); err == nil || !strings.Contains(err.Error(),
+		"(Unauthorized): profile deploy asks for the token, and whoever runs this asks AWS") {
+		t.Errorf("got %v", err)
+	}
+	l.update(func(s *world.State) error { s.Caller = "profile deploy"; return nil })
+	if err := asked(); err != nil {
+		t.Error(err)
+	}
+}

@@ -12,9 +12,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
@@ -46,6 +48,11 @@ type Options struct {
 	Colour   bool
 	// PolicyPacks are binaries or folders, PolicyPackConfigs a file for each, or none.
 	PolicyPacks, PolicyPackConfigs []string
+	// Secrets are set encrypted in the copy of the stack file, by their path in it: the project's own file can hold
+	// none that the sandbox could read.
+	Secrets map[string]string
+	// Person is the AWS_PROFILE of whoever runs the operations, as providers see it.
+	Person string
 }
 
 // Sandbox is one environment of a project in its own simulated account.
@@ -139,6 +146,7 @@ func (s *Sandbox) open(ctx context.Context) error {
 func (s *Sandbox) environment() map[string]string {
 	home := s.options.Home
 	return map[string]string{
+		"AWS_PROFILE": s.options.Person,
 		// The sandbox's providers are the cached plugins of its own home, found there without a word; those on a
 		// person's PATH are not used.
 		"PULUMI_IGNORE_AMBIENT_PLUGINS":                 "true",
@@ -169,6 +177,12 @@ func (s *Sandbox) Home() string { return s.options.Home }
 // Use changes the program of later operations: a test plays the next revision of it.
 func (s *Sandbox) Use(ctx context.Context, p Program) error {
 	s.options.Program = p
+	return s.open(ctx)
+}
+
+// As changes who runs later operations.
+func (s *Sandbox) As(ctx context.Context, person string) error {
+	s.options.Person = person
 	return s.open(ctx)
 }
 
@@ -268,6 +282,12 @@ func (s *Sandbox) operate(ctx context.Context, name string,
 	f func(ch chan events.EngineEvent, out, errs io.Writer) error) (Result, error) {
 	if err := copyProject(s.project, s.options.Home, s.options.Environment); err != nil {
 		return Result{}, err
+	}
+	for _, path := range slices.Sorted(maps.Keys(s.options.Secrets)) {
+		value := auto.ConfigValue{Value: s.options.Secrets[path], Secret: true}
+		if err := s.stack.SetConfigWithOptions(ctx, path, value, &auto.ConfigOptions{Path: true}); err != nil {
+			return Result{}, fmt.Errorf("setting the secret %s: %w", path, err)
+		}
 	}
 	api, err := kubernetes.Serve(s.world)
 	if err != nil {

@@ -44,6 +44,18 @@ func TestAWorldWithoutAFileIsAFreshAccount(t *testing.T) {
 	}
 }
 
+// Fault F29 of the second trial.
+func TestAFileThatCannotBeReadIsToldWithARemedy(t *testing.T) {
+	w := open(t)
+	if err := os.WriteFile(w.path, []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	err := w.View(func(*State) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "remove the folder "+filepath.Dir(w.path)) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestWhatIsWrittenIsReadByAnotherHandle(t *testing.T) {
 	w := open(t)
 	update(t, w, func(s *State) error { return s.SetQuota(QuotaGSpot, 7) })
