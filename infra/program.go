@@ -25,6 +25,8 @@ type Options struct {
 	Now func() time.Time
 	// Dial opens a connection to the Kubernetes API; nil lets the system do it.
 	Dial kubeapi.Dial
+	// EnterFor bounds the wait for the Kubernetes API to let the caller in; 0 is five minutes.
+	EnterFor time.Duration
 }
 
 // Program is the stack as a Pulumi program.
@@ -57,7 +59,12 @@ func Program(o Options) pulumi.RunFunc {
 		if err := decided.Problems.Err(); err != nil {
 			return fmt.Errorf("AWS cannot give what is configured: %w", err)
 		}
-		made, err := build.Environment(ctx, decided, build.Asks{AWS: asked, Caller: settings.Caller(), Dial: o.Dial})
+		made, err := build.Environment(ctx, decided, build.Asks{
+			AWS:      asked,
+			Caller:   settings.Caller(),
+			Dial:     o.Dial,
+			EnterFor: o.EnterFor,
+		})
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,8 @@
 package build
 
 import (
+	"time"
+
 	"github.com/headroom-eks/headroom/components/cluster"
 	"github.com/headroom-eks/headroom/components/gpu"
 	"github.com/headroom-eks/headroom/components/handle"
@@ -48,10 +50,11 @@ type Part struct {
 // builder is what the steps of a build hand to each other.
 type builder struct {
 	*Made
-	ctx     *pulumi.Context
-	plan    plan.Plan
-	caller  cluster.Caller
-	account handle.Account
+	ctx      *pulumi.Context
+	plan     plan.Plan
+	caller   cluster.Caller
+	enterFor time.Duration
+	account  handle.Account
 
 	network  *network.Network
 	nodeRole *nodegroup.Role // of managed groups
@@ -64,15 +67,18 @@ type Asks struct {
 	AWS    *aws.Provider
 	Caller cluster.Caller
 	Dial   kubeapi.Dial
+	// EnterFor bounds the wait for the API to let the caller in; 0 is five minutes.
+	EnterFor time.Duration
 }
 
 // Environment makes everything that the plan says.
 func Environment(ctx *pulumi.Context, p plan.Plan, asks Asks) (*Made, error) {
 	b := &builder{
-		Made:   &Made{AWS: asks.AWS, Dial: asks.Dial},
-		ctx:    ctx,
-		plan:   p,
-		caller: asks.Caller,
+		Made:     &Made{AWS: asks.AWS, Dial: asks.Dial},
+		ctx:      ctx,
+		plan:     p,
+		caller:   asks.Caller,
+		enterFor: asks.EnterFor,
 		account: handle.Account{
 			AccountID: p.Account.ID,
 			Region:    p.Account.Region,

@@ -1,14 +1,13 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"net"
-	"net/url"
-	"time"
 
 	"github.com/headroom-eks/headroom/components/automode"
 	"github.com/headroom-eks/headroom/components/cluster"
+	"github.com/headroom-eks/headroom/infra/kubeapi"
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
 	"github.com/pulumi/pulumi-random/sdk/v4/go/random"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -64,8 +63,8 @@ func (b *builder) makeCluster() error {
 }
 
 // connect makes the provider through which objects reach the cluster, as the same caller that asks AWS. It waits for
-// the access entries, and they outlive it (field fault BR-85). In an update the API is dialled first: where it cannot
-// be reached, every object would otherwise wait in vain.
+// the access entries, and they outlive it (field fault BR-85). In an update the API is asked first, until it answers
+// and lets the caller in: otherwise every object would wait in vain.
 func (b *builder) connect() (err error) {
 	b.Kubeconfig = b.Cluster.KubeconfigFor(b.caller)
 	kubeconfig := pulumi.All(b.Kubeconfig, b.Cluster.Endpoint).ApplyT(func(v []any) (string, error) {
@@ -74,7 +73,7 @@ func (b *builder) connect() (err error) {
 		if b.ctx.DryRun() || b.plan.Environment.Cluster.SkipReachabilityCheck {
 			return text, nil
 		}
-		return text, b.reach(endpoint)
+		return text, b.enter(text, endpoint)
 	}).(pulumi.StringOutput)
 	b.Kubernetes, err = kubernetes.NewProvider(b.ctx, "kubernetes", &kubernetes.ProviderArgs{
 		Kubeconfig: kubeconfig,
@@ -88,35 +87,23 @@ func (b *builder) connect() (err error) {
 	return nil
 }
 
-// reachTimeout for the Kubernetes API to accept a connection.
-const reachTimeout = 10 * time.Second
-
-func (b *builder) reach(endpoint string) error {
-	parsed, err := url.Parse(endpoint)
+// enter waits until the cluster lets the caller in: a new endpoint and a new access entry take a while, and the
+// Kubernetes provider asks once.
+func (b *builder) enter(kubeconfig, endpoint string) error {
+	client, err := kubeapi.New(kubeconfig, b.Dial)
 	if err != nil {
-		return fmt.Errorf("the cluster's endpoint %q is not a URL: %w", endpoint, err)
+		return err
 	}
-	address := parsed.Host
-	if parsed.Port() == "" {
-		address += ":443"
+	if err := (entrance{
+		may:   func(ctx context.Context) (bool, string, error) { return client.May(ctx, "*", "*", "*") },
+		say:   func(text string) error { return b.ctx.Log.Info(text, nil) },
+		limit: cmp.Or(b.enterFor, enterFor),
+		pause: enterPause,
+	}).wait(b.ctx.Context()); err != nil {
+		env := b.plan.Environment
+		return refused(err, endpoint, b.plan.Account.CallerArn, env.Cluster.PublicAccessCIDRs)
 	}
-	dial := b.Dial
-	if dial == nil {
-		dial = (&net.Dialer{}).DialContext
-	}
-	ctx, cancel := context.WithTimeout(b.ctx.Context(), reachTimeout)
-	defer cancel()
-	connection, err := dial(ctx, "tcp", address)
-	if err != nil {
-		where := "cluster.publicAccessCidrs is empty, so it answers inside the VPC only: run pulumi up from there"
-		if open := b.plan.Environment.Cluster.PublicAccessCIDRs; len(open) > 0 {
-			where = fmt.Sprintf("cluster.publicAccessCidrs lets in %v, and this machine may not be among them", open)
-		}
-		return fmt.Errorf("the Kubernetes API at %s cannot be reached from here (%w); %s. Through a proxy, set "+
-			"cluster.skipReachabilityCheck: true. What was made so far is kept; run pulumi up again", address, err,
-			where)
-	}
-	return connection.Close()
+	return nil
 }
 
 func (b *builder) makeAddons() error {

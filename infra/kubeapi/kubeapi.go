@@ -119,7 +119,7 @@ func (c *Client) ask(ctx context.Context, question, method, path string, body, i
 
 // mayPass: the same question may be answered a moment later.
 func mayPass(status int, err error) bool {
-	if errors.As(err, new(*tokenError)) || errors.As(err, new(*tls.CertificateVerificationError)) {
+	if NoToken(err) || errors.As(err, new(*tls.CertificateVerificationError)) {
 		return false
 	}
 	return status == 0 || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError

@@ -36,6 +36,9 @@ type tokenError struct{ error }
 
 func (e *tokenError) Unwrap() error { return e.error }
 
+// NoToken: the question was not asked, because the token command gave nothing. Asking again will not help.
+func NoToken(err error) bool { return errors.As(err, new(*tokenError)) }
+
 // credentials give the token of a request: a fixed one, or that of a command, kept until it expires.
 type credentials struct {
 	fixed string

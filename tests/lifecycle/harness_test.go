@@ -89,7 +89,8 @@ func open(t *testing.T, text string, options ...func(*run.Options)) *environment
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.program = run.Program(infra.Program(infra.Options{Now: func() time.Time { return e.now }, Dial: e.dial}))
+	e.program = run.Program(infra.Program(infra.Options{Now: func() time.Time { return e.now }, Dial: e.dial,
+		EnterFor: 5 * time.Second}))
 	o := run.Options{Environment: "test", Tools: found, Program: e.program}
 	withPack(t, policyOfTests)(&o)
 	for _, option := range options {
