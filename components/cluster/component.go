@@ -74,6 +74,8 @@ type Cluster struct {
 	SecurityGroupID pulumi.StringOutput
 	// Kubeconfig as JSON, without credentials, for whoever uses it.
 	Kubeconfig pulumi.StringOutput
+	// SecretsKeyArn is the key with which the cluster encrypts Kubernetes secrets.
+	SecretsKeyArn pulumi.StringOutput
 	// RoleName of the control plane's own role.
 	RoleName pulumi.StringOutput
 	// Ready must exist before what uses the cluster (nodes, the Kubernetes provider), and outlive it: control plane,
@@ -190,7 +192,7 @@ func (c *Cluster) secretsKey(ctx *pulumi.Context, name string, a Args) (pulumi.S
 		EnableKeyRotation: pulumi.Bool(true),
 		Policy:            pulumi.String(policy),
 		Tags:              pulumi.ToStringMap(a.Account.Tags),
-	}, pulumi.Parent(c))
+	}, pulumi.Parent(c), pulumi.Protect(a.Protect)) // a cluster whose key is deleted cannot be repaired
 	if err != nil {
 		return nil, fmt.Errorf("create secrets key of %s: %w", name, err)
 	}
@@ -250,6 +252,7 @@ func (c *Cluster) outputs(inner *eks.Cluster) {
 	c.Endpoint = present("endpoint", inner.EksCluster.Endpoint())
 	c.CertificateAuthority = present("certificate authority", inner.EksCluster.CertificateAuthority().Data().Elem())
 	c.Version = inner.EksCluster.Version()
+	c.SecretsKeyArn = inner.EksCluster.EncryptionConfig().Provider().KeyArn().Elem()
 	c.Issuer = present("OIDC issuer", inner.OidcIssuer).ApplyT(func(issuer string) string {
 		return strings.TrimPrefix(issuer, "https://")
 	}).(pulumi.StringOutput)

@@ -38,8 +38,12 @@ type Zone struct {
 // https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html
 var noControlPlane = []string{"use1-az3", "usw1-az2", "cac1-az3"}
 
-// HostsControlPlane reports whether EKS can put a control plane's network interface in the zone.
-func (z Zone) HostsControlPlane() bool { return !slices.Contains(noControlPlane, z.ID) }
+// HostsControlPlane reports whether EKS can put a control plane's network interface in the zone. It puts none into a
+// Local or Wavelength Zone either, in which nodes can run (FR-15).
+// https://docs.aws.amazon.com/eks/latest/userguide/local-zones.html
+func (z Zone) HostsControlPlane() bool {
+	return !slices.Contains(noControlPlane, z.ID) && (z.Name == "" || zoneName.MatchString(z.Name))
+}
 
 // Block is the address range of one zone's subnets.
 type Block struct {

@@ -29,6 +29,8 @@ type Answers struct {
 	Network Network
 	// Live is this stack's cluster as it lives, nil when there is none.
 	Live Answer[*Live]
+	// Former is what the last update left; asked only of a stack that has a live cluster.
+	Former Answer[Former]
 	// RunningNodes by pool; asked only when pools are handed over.
 	RunningNodes map[string]Answer[int]
 	// Displaced are nodes, by pool, that run where the update leaves no place for them: spot nodes in the NodePool of
@@ -88,6 +90,9 @@ type Live struct {
 	Name     string
 	Version  string // of Kubernetes
 	AutoMode bool
+	// Zones of the control plane's subnets, sorted; empty when they could not be read. EKS fixes them when it makes the
+	// cluster.
+	Zones []string
 	// NodeRoleArn is the node role in the cluster's settings; it stays there when Auto Mode goes off.
 	NodeRoleArn string
 	// Groups are its managed groups by name; asked only when the configuration has some.

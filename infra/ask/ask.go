@@ -47,6 +47,7 @@ func AWS(ctx *pulumi.Context, env config.Environment, provider pulumi.InvokeOpti
 	a.endpoints()
 	a.quotas()
 	a.live()
+	a.former()
 	a.images()
 	a.spotRole()
 	a.runningNodes()

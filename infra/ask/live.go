@@ -52,10 +52,26 @@ func (a *asker) liveCluster(name string) Answer[*Live] {
 	for _, c := range found.ComputeConfigs {
 		live.AutoMode, live.NodeRoleArn = c.Enabled, c.NodeRoleArn
 	}
+	a.controlPlaneZones(live, found.VpcConfig.SubnetIds)
 	if a.env.UsesManagedGroups() {
 		a.liveGroups(live)
 	}
 	return Known(live)
+}
+
+// controlPlaneZones asks where the control plane's subnets lie.
+func (a *asker) controlPlaneZones(live *Live, subnets []string) {
+	for _, id := range subnets {
+		subnet, err := DescribeSubnet(a.ctx, id, a.provider)
+		if err != nil {
+			unguarded[any](&a.answers, "subnet "+id+" of the control plane", err)
+			live.Zones = nil
+			return
+		}
+		live.Zones = append(live.Zones, subnet.Zone)
+	}
+	slices.Sort(live.Zones)
+	live.Zones = slices.Compact(live.Zones)
 }
 
 func (a *asker) liveGroups(live *Live) {

@@ -41,7 +41,7 @@ func (b *builder) makeCluster() error {
 		Name:              name,
 		Version:           c.KubernetesVersion,
 		VpcID:             b.network.VpcID,
-		SubnetIDs:         b.network.Private.ForControlPlane().IDs(),
+		SubnetIDs:         b.network.Private.In(b.plan.Cluster.ControlPlaneZones...).IDs(),
 		PublicAccessCIDRs: c.PublicAccessCIDRs,
 		Access:            c.Principals(),
 		SecretsKeyArn:     c.SecretsKeyArn,

@@ -29,7 +29,10 @@ func (d *decision) cluster() {
 	}
 	d.spotRoleIsThere()
 	d.places()
+	d.plan.Cluster.ControlPlaneZones = d.plan.Network.Private.ForControlPlane().Zones()
 	if d.live != nil {
+		d.controlPlaneZones()
+		d.secretsKey()
 		d.problems().Join(cluster.CheckVersion("cluster.kubernetesVersion", d.live.Version, wanted))
 		d.autoModeSwitch()
 	}
@@ -56,6 +59,46 @@ func (d *decision) places() {
 		if key.arn != "" {
 			d.problems().Join(kmskey.ValidatePlace(key.path, key.arn, account.Partition, account.Region))
 		}
+	}
+}
+
+// controlPlaneZones keeps the control plane in the zones with which the live cluster was made: EKS moves it between
+// subnets of these and into no other. A zone that the network has since gained has nodes alone (FR-03).
+// https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html
+func (d *decision) controlPlaneZones() {
+	zones := d.plan.Cluster.ControlPlaneZones
+	for _, zone := range d.live.Zones {
+		if !slices.Contains(zones, zone) {
+			d.problems().Add("network", fmt.Sprintf("has no private subnet in %s, in which the control plane of the "+
+				"live "+
+				"cluster has one, and EKS takes it out of no zone (it lies in %s)", zone,
+				strings.Join(d.live.Zones, ", ")),
+				nil, "keep the zone, also when no pool uses it")
+		}
+	}
+	if len(d.live.Zones) > 0 {
+		d.plan.Cluster.ControlPlaneZones = slices.DeleteFunc(zones,
+			func(zone string) bool { return !slices.Contains(d.live.Zones, zone) })
+	}
+}
+
+// secretsKey refuses another key for the secrets of a live cluster. EKS takes one once; the former key would go on
+// being used, and a key of this stack's own would leave the program and be deleted, which nothing can repair (FR-01).
+// https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html
+func (d *decision) secretsKey() {
+	const path = "cluster.secretsKeyArn"
+	wanted, key := d.env.Cluster.SecretsKeyArn, d.answers.Former.Value().SecretsKey
+	switch used := key.Arn; {
+	case used == "" || wanted == used || wanted == "" && key.Made:
+	case wanted == "":
+		d.problems().Add(path, "is not set, and the live cluster encrypts its secrets with "+used+
+			", which EKS cannot change", nil, "set it to that key")
+	case key.Made:
+		d.problems().Add(path, "is another key than "+used+", which this stack made and the live cluster encrypts its "+
+			"secrets with; EKS cannot change it", wanted, "remove it; a new cluster can have it")
+	default:
+		d.problems().Add(path, "is another key than "+used+", with which the live cluster encrypts its secrets; EKS "+
+			"cannot change it", wanted, "set it back; a new cluster can have it")
 	}
 }
 

@@ -141,9 +141,9 @@ func (d *decision) existingNetwork() {
 		d.problems().Add("network.existing", fmt.Sprintf("the VPC or a subnet could not be read (%s)",
 			strings.Join(unread, "; ")), nil, "check the ids and the permission to describe them")
 	}
-	if zones := d.plan.Network.Private.Zones(); len(zones) == 1 {
-		d.problems().Add("network.existing.privateSubnetIds", "all lie in "+zones[0], nil,
-			"EKS needs two zones at least")
+	if zones := d.plan.Network.Private.ForControlPlane().Zones(); len(unread) == 0 && len(zones) < 2 {
+		d.problems().Add("network.existing.privateSubnetIds", fmt.Sprintf("lie in %d zone(s) into which EKS puts a "+
+			"control plane", len(zones)), zones, "EKS needs two at least; Local Zones and a few others do not count")
 	}
 }
 

@@ -31,6 +31,8 @@ type Plan struct {
 	Reservations []Reservation
 	// Warnings are what a person should know although nothing is refused.
 	Warnings []string
+	// Former is the stack's output capacity of the last update; nil when there is none.
+	Former any
 	// Problems are everything that AWS's answers refuse. With any, nothing is built.
 	Problems problem.List
 }
@@ -38,6 +40,8 @@ type Plan struct {
 // Cluster is what is decided of the control plane beside its configuration.
 type Cluster struct {
 	AutoMode bool
+	// ControlPlaneZones are those of the control plane's subnets.
+	ControlPlaneZones []string
 	// SystemTaints keep other pods off the system group.
 	SystemTaints []pool.Taint
 }
@@ -58,6 +62,7 @@ func Decide(env config.Environment, answers ask.Answers) Plan {
 		p.Cluster.SystemTaints = []pool.Taint{{Key: "CriticalAddonsOnly", Value: "true", Effect: pool.NoSchedule}}
 	}
 	d := &decision{env: env, answers: answers, live: answers.Live.Value(), plan: &p}
+	p.Former = answers.Former.Value().Capacity
 	d.unanswered()
 	d.network()
 	d.cluster()

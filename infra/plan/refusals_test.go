@@ -86,6 +86,23 @@ var awsRefusals = []struct {
 		p.CapacityTypes = []pool.CapacityType{pool.Reserved}
 		p.Reservation = &config.Reservation{ID: "cr-0123456789abcdef0", Count: 2}
 	})), nil, `pools[0] "gpu-l4".zones: are us-west-2a, us-west-2b, and a reservation is in one zone`},
+	{"a zone of the control plane that leaves the network (FR-03)", nil,
+		living(func(l *ask.Live) { l.Zones = []string{"us-west-2a", "us-west-2d"} }),
+		`network: has no private subnet in us-west-2d, in which the control plane of the live cluster has one`},
+	{"a key of one's own on a cluster with this stack's key (FR-01)", ownKey, formerly(madeKey, true),
+		`cluster.secretsKeyArn: is another key than ` + madeKey +
+			`, which this stack made and the live cluster encrypts ` +
+			`its secrets with; EKS cannot change it (found "` + givenKey + `"); remove it`},
+	{"another key than the given one (FR-01)", ownKey, formerly(madeKey, false),
+		`cluster.secretsKeyArn: is another key than ` + madeKey + `, with which the live cluster encrypts its secrets`},
+	{"a given key that is taken away (FR-01)", nil, formerly(givenKey, false),
+		`cluster.secretsKeyArn: is not set, and the live cluster encrypts its secrets with ` + givenKey},
+	{"a Local Zone does not count as a zone of the control plane (FR-15)", existingNetwork, func(a *ask.Answers) {
+		a.Network.CIDR = ask.Known("10.0.0.0/16")
+		a.Network.Subnets = []ask.Subnet{
+			subnet("subnet-a", "us-west-2a", "vpc-1"), subnet("subnet-b", "us-west-2-lax-1a", "vpc-1"),
+		}
+	}, `network.existing.privateSubnetIds: lie in 1 zone(s) into which EKS puts a control plane`},
 	{"an instance type without a description", karpenterPool, func(a *ask.Answers) { delete(a.Shapes, "g6.xlarge") },
 		`EC2 gives no description of g6.xlarge`},
 	{"two shapes of one size", environmentOf(gpuPool(pool.Karpenter, func(p *config.Pool) {
@@ -154,7 +171,7 @@ var awsRefusals = []struct {
 		a.Network.Subnets = []ask.Subnet{
 			subnet("subnet-a", "us-west-2a", "vpc-1"), subnet("subnet-b", "us-west-2a", "vpc-1"),
 		}
-	}, `network.existing.privateSubnetIds: all lie in us-west-2a; EKS needs two zones at least`},
+	}, `network.existing.privateSubnetIds: lie in 1 zone(s) into which EKS puts a control plane (found [us-west-2a])`},
 }
 
 var karpenterPool = environmentOf(gpuPool(pool.Karpenter))
@@ -278,5 +295,46 @@ func TestANodeCountsWithTheAddressesOfItsLargestType(t *testing.T) {
 			t.Errorf("types %v: a node counts with %d addresses, want 60", p.InstanceTypes, cost)
 		}
 		slices.Reverse(p.InstanceTypes)
+	}
+}
+
+const (
+	madeKey  = "arn:aws:kms:us-west-2:123456789012:key/made"
+	givenKey = "arn:aws:kms:us-west-2:123456789012:key/given"
+)
+
+var ownKey = []func(*config.Environment){func(env *config.Environment) { env.Cluster.SecretsKeyArn = givenKey }}
+
+// formerly is a live cluster with a key, which this stack has made or was given.
+func formerly(used string, made bool) func(*ask.Answers) {
+	return func(a *ask.Answers) {
+		living()(a)
+		a.Former = ask.Known(ask.Former{SecretsKey: ask.SecretsKey{Arn: used, Made: made}})
+	}
+}
+
+func TestTheKeyOfALiveClusterStays(t *testing.T) {
+	for _, c := range []struct {
+		env  []func(*config.Environment)
+		used string
+		made bool
+	}{{nil, madeKey, true}, {ownKey, givenKey, false}, {ownKey, "", false}, {nil, "", false}} {
+		if err := Decide(valid(t, c.env...), answers(formerly(c.used, c.made))).Problems.Err(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// FR-03: a zone more is for nodes alone.
+func TestTheControlPlaneStaysInTheZonesOfTheLiveCluster(t *testing.T) {
+	decided := Decide(valid(t), answers(living(func(l *ask.Live) { l.Zones = zones[:2] })))
+	if err := decided.Problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got := decided.Cluster.ControlPlaneZones; !slices.Equal(got, zones[:2]) {
+		t.Errorf("the control plane is put into %v", got)
+	}
+	if got := Decide(valid(t), answers()).Cluster.ControlPlaneZones; !slices.Equal(got, zones) {
+		t.Errorf("of a new cluster: %v", got)
 	}
 }

@@ -34,6 +34,10 @@ func Outputs(ctx *pulumi.Context, p plan.Plan, made *build.Made, now func() time
 	ctx.Export("clusterEndpoint", made.Cluster.Endpoint)
 	ctx.Export("clusterCertificateAuthority", made.Cluster.CertificateAuthority)
 	ctx.Export("kubeconfig", made.Cluster.Kubeconfig)
+	ctx.Export("secretsKey", pulumi.Map{
+		"arn":  made.Cluster.SecretsKeyArn,
+		"made": pulumi.Bool(p.Environment.Cluster.SecretsKeyArn == ""),
+	})
 	ctx.Export("oidcProviderArn", made.Cluster.OIDCProviderArn)
 	if p.Environment.UsesKarpenter() {
 		ctx.Export("interruptionQueueName", made.InterruptionQueueName)
@@ -84,7 +88,7 @@ func observe(ctx *pulumi.Context, p plan.Plan, made *build.Made, now func() time
 		}
 		computed := p.Document(o)
 		if ctx.DryRun() {
-			if err := warnOfFalls(ctx, computed); err != nil {
+			if err := warnOfFalls(ctx, p.Former, computed); err != nil {
 				return "", err
 			}
 		}

@@ -2,8 +2,10 @@ package aws
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/headroom-eks/headroom/sandbox/world"
 )
@@ -77,6 +79,24 @@ func trusts(s *world.State, role *world.Resource, service, action string) bool {
 		func(st statement) bool { return st.allowsService(service, action) })
 }
 
+// zonesStay refuses subnets in other zones than those with which the cluster was made, fewer ones too.
+// https://github.com/aws/containers-roadmap/issues/2330
+func (c *call) zonesStay(zones map[string]bool) error {
+	if c.old == nil {
+		return nil
+	}
+	before := map[string]bool{}
+	for _, id := range texts(list(c.res.Outputs, "vpcConfig.subnetIds")) {
+		before[str(c.s.Get(tSubnet, id).Outputs, "availabilityZone")] = true
+	}
+	if !maps.Equal(before, zones) {
+		return fmt.Errorf("InvalidParameterException: Provided subnets belong to the AZs '%s'. But they should belong to "+
+			"the exact set of AZs '%s' in which subnets were provided during cluster creation",
+			strings.Join(slices.Sorted(maps.Keys(zones)), ","), strings.Join(slices.Sorted(maps.Keys(before)), ","))
+	}
+	return nil
+}
+
 func (c *call) placeControlPlane() error {
 	config := merged(obj{
 		"endpointPrivateAccess": false,
@@ -109,6 +129,9 @@ func (c *call) placeControlPlane() error {
 		return fmt.Errorf("InvalidParameterException: Private and public endpoint access cannot be false")
 	case len(list(config, "securityGroupIds")) > 4:
 		return fmt.Errorf("InvalidParameterException: at most 4 security groups")
+	}
+	if err := c.zonesStay(zones); err != nil {
+		return err
 	}
 	for _, block := range texts(list(config, "publicAccessCidrs")) {
 		if p, err := netip.ParsePrefix(block); err != nil || reserved(p) {

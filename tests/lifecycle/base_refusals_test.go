@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +55,7 @@ func TestWhatIsRefusedChangesNothing(t *testing.T) {
 		e.settled()
 	})
 	versionsFollowTheLiveCluster(e)
+	whatEKSFixesStays(e)
 	e.step("what is protected is not destroyed", func() {
 		e.change(func(env *config.Environment) { env.Protect = true })
 		e.up()
@@ -81,6 +83,30 @@ func versionsFollowTheLiveCluster(e *environment) {
 		e.liveVersion("1.35")
 		e.preview()
 		e.liveVersion("1.36")
+	})
+}
+
+// Field reports FR-01 and FR-03: EKS takes the key and the zones of a control plane once.
+func whatEKSFixesStays(e *environment) {
+	e.step("another key for the secrets of a live cluster is refused, and its own stays", func() {
+		e.trying(func(env *config.Environment) {
+			env.Cluster.SecretsKeyArn = "arn:aws:kms:us-west-2:123456789012:key/00000000-0000-0000-0000-000000000000"
+		}, func() {
+			e.untouched(e.Up, "which this stack made and the live cluster encrypts its secrets with", "remove it")
+		})
+	})
+	e.step("a zone more is for nodes, and one less is refused", func() {
+		zones := e.config.Network.Zones
+		e.change(func(env *config.Environment) { env.Network.Zones = append(slices.Clone(zones), "us-west-2c") })
+		for _, s := range e.up().Steps {
+			if s.Type == clusterToken {
+				e.t.Errorf("the cluster is changed: %s %v", s.Op, s.Diffs)
+			}
+		}
+		e.settled()
+		e.trying(func(env *config.Environment) { env.Network.Zones = []string{zones[0], "us-west-2c"} }, func() {
+			e.untouched(e.Up, "has no private subnet in "+zones[1]+", in which the control plane")
+		})
 	})
 }
 
