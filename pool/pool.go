@@ -73,6 +73,9 @@ const (
 	PoolTag    = "headroom/pool"
 	PoolLabel  = "headroom/pool"
 
+	// StackTag of a cluster names the stack that made it, as project/stack.
+	StackTag = "headroom/stack"
+
 	// AcceleratorLabel keeps cluster-autoscaler from adding a second node while the first one's device plugin
 	// registers.
 	// https://github.com/kubernetes/autoscaler/issues/1949

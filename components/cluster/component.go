@@ -14,6 +14,7 @@ import (
 	"github.com/headroom-eks/headroom/components/automode"
 	"github.com/headroom-eks/headroom/components/handle"
 	"github.com/headroom-eks/headroom/components/irsa"
+	"github.com/headroom-eks/headroom/pool"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/cloudwatch"
 	awseks "github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/iam"
@@ -53,6 +54,8 @@ type Args struct {
 	PrefixDelegation bool
 	// AutoMode lets EKS run the nodes. While it is off, all three of its capabilities are switched off explicitly.
 	AutoMode automode.Settings
+	// Stack that makes it, for its tag: two stacks must not take one cluster for theirs.
+	Stack string
 	// Protect the EKS cluster from deletion and replacement.
 	Protect bool
 	// Account to make it in.
@@ -223,6 +226,9 @@ func eksArgs(a Args, key pulumi.StringInput) *eks.ClusterArgs {
 		ProviderCredentialOpts: &eks.KubeconfigOptionsArgs{},
 		Tags:                   pulumi.ToStringMap(a.Account.Tags),
 	}
+	if a.Stack != "" {
+		args.ClusterTags = pulumi.StringMap{pool.StackTag: pulumi.String(a.Stack)}
+	}
 	if len(a.PublicAccessCIDRs) > 0 {
 		args.PublicAccessCidrs = pulumi.ToStringArray(a.PublicAccessCIDRs)
 	}
@@ -293,22 +299,33 @@ func present(what string, value pulumi.StringOutput) pulumi.StringOutput {
 // access gives the named principals their entries, as resources of our own: objects in the cluster depend on them, so
 // that the entries outlive the objects (field fault BR-85).
 func (c *Cluster) access(ctx *pulumi.Context, name string, a Args) error {
+	tags := c.Name.ApplyT(func(cluster string) map[string]string {
+		tags := maps.Clone(a.Account.Tags)
+		if tags == nil {
+			tags = map[string]string{}
+		}
+		tags[pool.ClusterTag] = cluster // tells the entries of this program from those that EKS or others made
+		return tags
+	}).(pulumi.StringMapOutput)
 	for _, who := range slices.Sorted(maps.Keys(a.Access)) {
-		entry, err := awseks.NewAccessEntry(ctx, name+"-access-"+who, &awseks.AccessEntryArgs{
+		resource := name + "-access-" + principalName(a.Access[who].PrincipalArn)
+		// Earlier versions named the entry after its key in the configuration.
+		former := pulumi.Aliases([]pulumi.Alias{{Name: pulumi.String(name + "-access-" + who)}})
+		entry, err := awseks.NewAccessEntry(ctx, resource, &awseks.AccessEntryArgs{
 			ClusterName:  c.Name,
 			PrincipalArn: pulumi.String(a.Access[who].PrincipalArn),
-			Tags:         pulumi.ToStringMap(a.Account.Tags),
-		}, pulumi.Parent(c))
+			Tags:         tags,
+		}, pulumi.Parent(c), former)
 		if err != nil {
 			return fmt.Errorf("create access entry %s: %w", who, err)
 		}
-		association, err := awseks.NewAccessPolicyAssociation(ctx, name+"-access-"+who,
+		association, err := awseks.NewAccessPolicyAssociation(ctx, resource,
 			&awseks.AccessPolicyAssociationArgs{
 				ClusterName:  c.Name,
 				PrincipalArn: entry.PrincipalArn,
 				PolicyArn:    pulumi.String(accessPolicyArn(a.Account.Partition, a.Access[who].Policy)),
 				AccessScope:  awseks.AccessPolicyAssociationAccessScopeArgs{Type: pulumi.String("cluster")},
-			}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{entry}))
+			}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{entry}), former)
 		if err != nil {
 			return fmt.Errorf("associate access policy of %s: %w", who, err)
 		}

@@ -24,7 +24,7 @@ func controlPlane(a Args) pulumi.ResourceTransform {
 		props["bootstrapSelfManagedAddons"] = pulumi.Bool(false)
 		props["accessConfig"] = pulumi.Map{
 			"authenticationMode":                      pulumi.String("API"),
-			"bootstrapClusterCreatorAdminPermissions": pulumi.Bool(creatorIsAdmin(a.Access)),
+			"bootstrapClusterCreatorAdminPermissions": pulumi.Bool(CreatorIsAdmin(a.Access)),
 		}
 		if !a.AutoMode.Enabled {
 			off := pulumi.Map{"enabled": pulumi.Bool(false)}

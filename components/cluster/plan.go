@@ -1,10 +1,14 @@
 package cluster
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/headroom-eks/headroom/components/iampolicy"
 )
@@ -31,9 +35,19 @@ func accessPolicyArn(partition, policy string) string {
 	return iampolicy.AccessPolicyArn(partition, accessPolicies[policy])
 }
 
-// creatorIsAdmin reports whether EKS makes the principal that creates the cluster its admin: only when nobody else is
+// principalName is a part of resource names that stands for a principal: its own name, for a person, and a hash of the
+// whole ARN. EKS keeps one entry for each principal, whatever the configuration calls it (FR-04).
+func principalName(arn string) string {
+	name := unnamable.ReplaceAllString(arn[strings.LastIndex(arn, "/")+1:], "-")
+	hash := sha256.Sum256([]byte(arn))
+	return name + "-" + hex.EncodeToString(hash[:])[:6]
+}
+
+var unnamable = regexp.MustCompile(`[^A-Za-z0-9-]`)
+
+// CreatorIsAdmin reports whether EKS makes the principal that creates the cluster its admin: only when nobody else is
 // named. Made beside named ones, that entry would clash with the creator's own (field fault BR-45).
-func creatorIsAdmin(access map[string]Access) bool {
+func CreatorIsAdmin(access map[string]Access) bool {
 	for _, a := range access {
 		if a.Policy == ClusterAdmin {
 			return false

@@ -168,7 +168,7 @@ var (
 	accessName   = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 )
 
-// ValidateAccess reports principals and policies that EKS refuses. Resources are named after the keys of the map.
+// ValidateAccess reports principals and policies that EKS refuses. The keys of the map are for people.
 func ValidateAccess(path string, access map[string]Access) (problems problem.List) {
 	owner := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(access)) {

@@ -31,7 +31,10 @@ type Answers struct {
 	Live Answer[*Live]
 	// Former is what the last update left; asked only of a stack that has a live cluster.
 	Former Answer[Former]
-	// RunningNodes by pool; asked only when pools are handed over.
+	// Entries are the principals of the configuration that have an access entry in the live cluster which no update of
+	// this stack made. An entry of a version that marked none counts as ours.
+	Entries []string
+	// RunningNodes by pool; asked only when pools are handed over or an instance profile goes.
 	RunningNodes map[string]Answer[int]
 	// Displaced are nodes, by pool, that run where the update leaves no place for them: spot nodes in the NodePool of
 	// the pool's name when the pool is divided, all nodes in its NodePool for spot when it is not. Only pools that have
@@ -52,6 +55,7 @@ type Account struct {
 	Region    string
 	ID        string
 	CallerArn string
+	Stack     string // that runs, as project/stack
 }
 
 // Network is an existing network.
@@ -87,6 +91,8 @@ func (n Network) Private() (found []SubnetDescription) {
 
 // Live is this stack's cluster as it lives.
 type Live struct {
+	// Stack that made it, as project/stack; empty when it was made by an earlier version, or by somebody else.
+	Stack    string
 	Name     string
 	Version  string // of Kubernetes
 	AutoMode bool

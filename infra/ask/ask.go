@@ -48,6 +48,7 @@ func AWS(ctx *pulumi.Context, env config.Environment, provider pulumi.InvokeOpti
 	a.quotas()
 	a.live()
 	a.former()
+	a.entries()
 	a.images()
 	a.spotRole()
 	a.runningNodes()
@@ -74,6 +75,7 @@ func (a *asker) account() error {
 		Region:    region.Name,
 		ID:        identity.AccountId,
 		CallerArn: identity.Arn,
+		Stack:     a.ctx.Project() + "/" + a.ctx.Stack(),
 	}
 	return nil
 }

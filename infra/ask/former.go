@@ -11,11 +11,17 @@ import (
 
 // Former are the outputs of this stack's last update that decide about the next. The zero value is that of no update.
 type Former struct {
+	// Cluster is the name of the cluster that the stack has; empty before it was made.
+	Cluster string
 	// Capacity is the output of that name.
 	Capacity any
 	// SecretsKey is the key with which the live cluster encrypts Kubernetes secrets. EKS takes it once, and the data
 	// source of a cluster does not tell it.
 	SecretsKey SecretsKey
+	// KarpenterInstanceProfile is the profile that the program made for Karpenter's nodes; empty when it made none.
+	KarpenterInstanceProfile string
+	// Marks says that the last update marked the access entries that it made; earlier versions did not.
+	Marks bool
 }
 
 // SecretsKey encrypts the Kubernetes secrets of a cluster.
@@ -39,7 +45,10 @@ func (a *asker) former() {
 		return
 	}
 	found := Former{Capacity: outputs["capacity"]}
+	found.Cluster, _ = outputs["clusterName"].(string)
+	found.KarpenterInstanceProfile, _ = outputs["karpenterInstanceProfileName"].(string)
 	if key, ok := outputs["secretsKey"].(map[string]any); ok {
+		found.Marks = true
 		found.SecretsKey.Arn, _ = key["arn"].(string)
 		found.SecretsKey.Made, _ = key["made"].(bool)
 	}

@@ -3,6 +3,7 @@ package ask
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,7 +49,12 @@ func (a *asker) liveCluster(name string) Answer[*Live] {
 	if err != nil {
 		return unguarded[*Live](&a.answers, "cluster "+name, err)
 	}
-	live := &Live{Name: name, Version: found.Version, Groups: map[string]clusterautoscaler.Live{}}
+	live := &Live{
+		Stack:   found.Tags[pool.StackTag],
+		Name:    name,
+		Version: found.Version,
+		Groups:  map[string]clusterautoscaler.Live{},
+	}
 	for _, c := range found.ComputeConfigs {
 		live.AutoMode, live.NodeRoleArn = c.Enabled, c.NodeRoleArn
 	}
@@ -90,6 +96,26 @@ func (a *asker) liveGroups(live *Live) {
 	}
 }
 
+// entries asks for access entries that somebody else made: EKS takes no second one (FR-04).
+func (a *asker) entries() {
+	live := a.answers.Live.Value()
+	if live == nil || !a.answers.Former.Value().Marks {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.env.Cluster.Access)) {
+		arn := a.env.Cluster.Access[name].PrincipalArn
+		entry, err := eks.LookupAccessEntry(a.ctx,
+			&eks.LookupAccessEntryArgs{ClusterName: live.Name, PrincipalArn: arn},
+			a.provider)
+		switch {
+		case err != nil && !absent(err):
+			missing[any](&a.answers, "access entry of "+arn, err)
+		case err == nil && entry.Tags[pool.ClusterTag] == "":
+			a.answers.Entries = append(a.answers.Entries, arn)
+		}
+	}
+}
+
 // DescribeGroup asks EKS about one managed group. One that is not there is no error: it does not exist.
 func DescribeGroup(ctx *pulumi.Context, cluster, name string, provider pulumi.InvokeOption) (
 	clusterautoscaler.Live, error) {
@@ -113,10 +139,13 @@ func DescribeGroup(ctx *pulumi.Context, cluster, name string, provider pulumi.In
 	}, nil
 }
 
-// runningNodes counts before pools are handed over, since handing over the wrong way deletes nodes.
+// runningNodes counts before pools are handed over, since handing over the wrong way deletes nodes, and before an
+// instance profile goes.
 func (a *asker) runningNodes() {
 	live := a.answers.Live.Value()
-	if a.env.GitOps.NodePools != "manifests" || a.env.GitOps.Applied || live == nil {
+	handsOver := a.env.GitOps.NodePools == "manifests" && !a.env.GitOps.Applied
+	dropsProfile := a.answers.Former.Value().KarpenterInstanceProfile != "" && !a.env.Karpenter.InstanceProfile
+	if live == nil || !handsOver && !dropsProfile {
 		return
 	}
 	for _, name := range a.env.NodePools() {

@@ -38,6 +38,8 @@ type Made struct {
 	Manifests []pulumi.StringMapOutput
 	// Of Karpenter, where it is used.
 	InterruptionQueueName, KarpenterNodeRoleName pulumi.StringOutput
+	// KarpenterInstanceProfileName is nil when Karpenter makes profiles itself.
+	KarpenterInstanceProfileName pulumi.StringInput
 }
 
 // Part is one group or NodePool that a pool is made of.

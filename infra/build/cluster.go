@@ -51,6 +51,7 @@ func (b *builder) makeCluster() error {
 		VpcCNIVersion:     c.Addons.VpcCNI,
 		KubeProxyVersion:  c.Addons.KubeProxy,
 		PrefixDelegation:  env.Network.PrefixDelegation,
+		Stack:             b.plan.Account.Stack,
 		Protect:           env.Protect,
 		Account:           b.account,
 	}

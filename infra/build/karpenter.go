@@ -35,6 +35,7 @@ func (k *karpenterScaler) controller(b *builder) error {
 		return err
 	}
 	b.InterruptionQueueName, b.KarpenterNodeRoleName = queue.QueueName, k.role.Name
+	b.KarpenterInstanceProfileName = k.role.InstanceProfileName
 	installed, err := karpenter.New(b.ctx, "karpenter", &karpenter.Args{
 		Version:    env.Karpenter.Version,
 		Repository: env.Karpenter.Repository,

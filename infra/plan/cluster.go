@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,13 +30,46 @@ func (d *decision) cluster() {
 	}
 	d.spotRoleIsThere()
 	d.places()
+	d.access()
 	d.plan.Cluster.ControlPlaneZones = d.plan.Network.Private.ForControlPlane().Zones()
 	if d.live != nil {
+		d.anotherStack()
+		d.profileStays()
 		d.controlPlaneZones()
 		d.secretsKey()
 		d.problems().Join(cluster.CheckVersion("cluster.kubernetesVersion", d.live.Version, wanted))
 		d.autoModeSwitch()
 	}
+}
+
+// access refuses principals for which EKS has an entry already, or can have none (FR-04). EKS keeps one for each
+// principal. https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html
+func (d *decision) access() {
+	principals, live := d.env.Cluster.Principals(), d.live
+	for _, name := range slices.Sorted(maps.Keys(principals)) {
+		path, arn := fmt.Sprintf("cluster.access[%q].principalArn", name), principals[name].PrincipalArn
+		switch {
+		case !strings.Contains(arn, ":"+d.answers.Account.ID+":"):
+			d.problems().Add(path, "is of another account than the cluster's, "+d.answers.Account.ID, arn,
+				"name a role of this account that the other may assume")
+		case live == nil && cluster.CreatorIsAdmin(principals) && d.isCaller(arn):
+			d.problems().Add(path, "is whoever runs this update, for whom EKS makes an entry as cluster-admin when no "+
+				"cluster-admin is named", arn, "remove it, or give it the policy cluster-admin")
+		case slices.Contains(d.answers.Entries, arn):
+			d.problems().Add(path,
+				fmt.Sprintf("has an access entry in cluster %s that this stack did not make, as the "+
+					"creator of a cluster has", live.Name), arn, fmt.Sprintf("remove it here, or delete that entry "+
+					"first: "+
+					"aws eks delete-access-entry --cluster-name %s --principal-arn %s", live.Name, arn))
+		}
+	}
+}
+
+// isCaller says that the principal is, by its name, whoever runs the program.
+func (d *decision) isCaller(arn string) bool {
+	// arn:aws:sts::123456789012:assumed-role/<role>/<session> is the caller that has assumed <role>.
+	caller := strings.Split(d.answers.Account.CallerArn, "/")
+	return arn == d.answers.Account.CallerArn || len(caller) > 1 && strings.HasSuffix(arn, "/"+caller[1])
 }
 
 // spotRoleIsThere refuses to make a role that the account has. Once this stack's cluster lives, the role is taken for
@@ -59,6 +93,32 @@ func (d *decision) places() {
 		if key.arn != "" {
 			d.problems().Join(kmskey.ValidatePlace(key.path, key.arn, account.Partition, account.Region))
 		}
+	}
+}
+
+// anotherStack refuses the name of a cluster that another stack has made: everything before the cluster would be made,
+// and then EKS would refuse it (tried-2, F20).
+func (d *decision) anotherStack() {
+	made, own := d.live.Stack, d.answers.Former.Value().Cluster == d.live.Name // own, also when the stack was renamed
+	if made != "" && made != d.answers.Account.Stack && !own {
+		d.problems().Add("cluster.name", fmt.Sprintf("is that of a cluster in %s which stack %s made",
+			d.answers.Account.Region, made), d.live.Name, "choose another")
+	}
+}
+
+// profileStays refuses to delete the instance profile that nodes run with: they would lose their credentials (FR-14).
+func (d *decision) profileStays() {
+	profile := d.answers.Former.Value().KarpenterInstanceProfile
+	if profile == "" || d.env.Karpenter.InstanceProfile {
+		return
+	}
+	nodes := 0
+	for _, count := range d.answers.RunningNodes {
+		nodes += count.Value()
+	}
+	if nodes > 0 {
+		d.problems().Add("karpenter.instanceProfile", fmt.Sprintf("is off, and %d node(s) of Karpenter run with the "+
+			"profile %s, which this update would delete", nodes, profile), nil, "keep it on until they are gone")
 	}
 }
 

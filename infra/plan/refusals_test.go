@@ -103,6 +103,23 @@ var awsRefusals = []struct {
 			subnet("subnet-a", "us-west-2a", "vpc-1"), subnet("subnet-b", "us-west-2-lax-1a", "vpc-1"),
 		}
 	}, `network.existing.privateSubnetIds: lie in 1 zone(s) into which EKS puts a control plane`},
+	{"a principal of another account (review m2)", access("arn:aws:iam::210987654321:role/ops", "view"), nil,
+		`cluster.access["ops"].principalArn: is of another account than the cluster's, 123456789012`},
+	{"the creator beside its own entry (FR-04)", access("arn:aws:iam::123456789012:role/runner", "edit"),
+		callerIs("runner"),
+		`cluster.access["ops"].principalArn: is whoever runs this update`},
+	{"a cluster of another stack (tried-2, F20)", nil, living(func(l *ask.Live) { l.Stack = "headroom/other" }),
+		`cluster.name: is that of a cluster in us-west-2 which stack headroom/other made (found "headroom-dev")`},
+	{"a profile that nodes run with (FR-14)", karpenterPool, func(a *ask.Answers) {
+		living()(a)
+		a.Former = ask.Known(ask.Former{KarpenterInstanceProfile: "profile-1"})
+		a.RunningNodes["gpu-l4"] = ask.Known(2)
+	}, `karpenter.instanceProfile: is off, and 2 node(s) of Karpenter run with the profile profile-1`},
+	{"an entry that is there already (FR-04)", access("arn:aws:iam::123456789012:role/ops", "view"),
+		func(a *ask.Answers) {
+			living()(a)
+			a.Entries = []string{"arn:aws:iam::123456789012:role/ops"}
+		}, `aws eks delete-access-entry --cluster-name headroom-dev --principal-arn arn:aws:iam::123456789012:role/ops`},
 	{"an instance type without a description", karpenterPool, func(a *ask.Answers) { delete(a.Shapes, "g6.xlarge") },
 		`EC2 gives no description of g6.xlarge`},
 	{"two shapes of one size", environmentOf(gpuPool(pool.Karpenter, func(p *config.Pool) {
@@ -336,5 +353,17 @@ func TestTheControlPlaneStaysInTheZonesOfTheLiveCluster(t *testing.T) {
 	}
 	if got := Decide(valid(t), answers()).Cluster.ControlPlaneZones; !slices.Equal(got, zones) {
 		t.Errorf("of a new cluster: %v", got)
+	}
+}
+
+func access(arn, policy string) []func(*config.Environment) {
+	return []func(*config.Environment){func(env *config.Environment) {
+		env.Cluster.Access = map[string]config.Access{"ops": {PrincipalArn: arn, Policy: policy}}
+	}}
+}
+
+func callerIs(role string) func(*ask.Answers) {
+	return func(a *ask.Answers) {
+		a.Account.CallerArn = "arn:aws:sts::123456789012:assumed-role/" + role + "/session"
 	}
 }

@@ -35,16 +35,13 @@ func (d *decision) warnings() []string {
 // named, the creator gets no access of its own. It is a warning and no refusal, since a role can be assumed in ways its
 // name does not show.
 func (d *decision) lockedOut() (warning string) {
-	arn := d.answers.Account.CallerArn
-	// arn:aws:sts::123456789012:assumed-role/<role>/<session> is the caller that has assumed <role>.
-	caller := strings.Split(arn, "/")
 	admins := 0
 	for _, a := range d.env.Cluster.Access {
 		if a.Policy != "cluster-admin" {
 			continue
 		}
 		admins++
-		if a.PrincipalArn == arn || len(caller) > 1 && strings.HasSuffix(a.PrincipalArn, "/"+caller[1]) {
+		if d.isCaller(a.PrincipalArn) {
 			return ""
 		}
 	}
@@ -53,7 +50,7 @@ func (d *decision) lockedOut() (warning string) {
 	}
 	return fmt.Sprintf(
 		"cluster.access names cluster-admins, and %s is none of them by its name: if it is not, objects "+
-			"in the cluster are refused as unauthorized", arn)
+			"in the cluster are refused as unauthorized", d.answers.Account.CallerArn)
 }
 
 // systemInOneZone says that controllers and DNS go with a zone, though the network has more.

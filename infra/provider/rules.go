@@ -119,7 +119,7 @@ func validateRoleArn(at, arn string, problems *problem.List) {
 
 // marks are the tags by which this program and its parts find what is theirs, beside the environment's own.
 var marks = []string{
-	pool.ClusterTag, pool.PoolTag, "Name", "kubernetes.io/role/elb", "kubernetes.io/role/internal-elb",
+	pool.ClusterTag, pool.PoolTag, pool.StackTag, "Name", "kubernetes.io/role/elb", "kubernetes.io/role/internal-elb",
 	"kubernetes.io/cluster/", "k8s.io/cluster-autoscaler/",
 }
 

@@ -42,6 +42,9 @@ func Outputs(ctx *pulumi.Context, p plan.Plan, made *build.Made, now func() time
 	if p.Environment.UsesKarpenter() {
 		ctx.Export("interruptionQueueName", made.InterruptionQueueName)
 		ctx.Export("karpenterNodeRoleName", made.KarpenterNodeRoleName)
+		if made.KarpenterInstanceProfileName != nil {
+			ctx.Export("karpenterInstanceProfileName", made.KarpenterInstanceProfileName)
+		}
 	}
 	if len(made.Manifests) > 0 {
 		ctx.Export("manifests", merge(made.Manifests))

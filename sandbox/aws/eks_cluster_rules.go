@@ -90,10 +90,10 @@ func (c *call) zonesStay(zones map[string]bool) error {
 		before[str(c.s.Get(tSubnet, id).Outputs, "availabilityZone")] = true
 	}
 	if !maps.Equal(before, zones) {
-		return fmt.Errorf("InvalidParameterException: Provided subnets belong to the AZs '%s'. But they should "+
-			"belong to "+
-			"the exact set of AZs '%s' in which subnets were provided during cluster creation",
-			strings.Join(slices.Sorted(maps.Keys(zones)), ","), strings.Join(slices.Sorted(maps.Keys(before)), ","))
+		is, was := slices.Sorted(maps.Keys(zones)), slices.Sorted(maps.Keys(before))
+		return fmt.Errorf("InvalidParameterException: Provided subnets belong to the AZs '%s'. But they should belong "+
+			"to the exact set of AZs '%s' in which subnets were provided during cluster creation",
+			strings.Join(is, ","), strings.Join(was, ","))
 	}
 	return nil
 }

@@ -56,6 +56,7 @@ func TestWhatIsRefusedChangesNothing(t *testing.T) {
 	})
 	versionsFollowTheLiveCluster(e)
 	whatEKSFixesStays(e)
+	accessFollowsThePrincipal(e)
 	e.step("what is protected is not destroyed", func() {
 		e.change(func(env *config.Environment) { env.Protect = true })
 		e.up()
@@ -107,6 +108,32 @@ func whatEKSFixesStays(e *environment) {
 		e.trying(func(env *config.Environment) { env.Network.Zones = []string{zones[0], "us-west-2c"} }, func() {
 			e.untouched(e.Up, "has no private subnet in "+zones[1]+", in which the control plane")
 		})
+	})
+}
+
+// Field report FR-04: EKS keeps one access entry for each principal, whatever the configuration calls it.
+func accessFollowsThePrincipal(e *environment) {
+	named := func(name, role, policy string) func(*config.Environment) {
+		return func(env *config.Environment) {
+			env.Cluster.Access = map[string]config.Access{name: {
+				PrincipalArn: "arn:aws:iam::123456789012:role/" + role,
+				Policy:       policy,
+			}}
+		}
+	}
+	e.step("an entry that EKS made for the creator is not made again", func() {
+		e.trying(named("ops", "headroom-sandbox", "cluster-admin"), func() {
+			e.untouched(e.Up, "has an access entry in cluster headroom-test that this stack did not make",
+				"aws eks delete-access-entry")
+		})
+	})
+	e.step("another name for the same principal changes nothing", func() {
+		e.change(named("ops", "readers", "view"))
+		e.up()
+		e.change(named("watchers", "readers", "view"))
+		e.settled()
+		e.change(func(env *config.Environment) { env.Cluster.Access = nil })
+		e.up()
 	})
 }
 

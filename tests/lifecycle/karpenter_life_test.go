@@ -258,3 +258,17 @@ func (e *environment) needs() map[string]map[string]bool {
 	}
 	return all
 }
+
+// Field report FR-14.
+func TestAnInstanceProfileStaysWhileNodesRunWithIt(t *testing.T) {
+	e := start(t, config.Environment{
+		Karpenter: config.Karpenter{InstanceProfile: true},
+		Pools:     []config.Pool{provisioned("gpu-l4", pool.Karpenter, "g6.xlarge", 4, pool.OnDemand)},
+	})
+	e.up()
+	e.grow("gpu-l4", 1)
+	e.trying(func(env *config.Environment) { env.Karpenter.InstanceProfile = false }, func() {
+		e.untouched(e.Up, "karpenter.instanceProfile: is off, and 1 node(s) of Karpenter run with the profile",
+			"keep it on until they are gone")
+	})
+}
