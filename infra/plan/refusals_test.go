@@ -119,7 +119,8 @@ var awsRefusals = []struct {
 		func(a *ask.Answers) {
 			living()(a)
 			a.Entries = []string{"arn:aws:iam::123456789012:role/ops"}
-		}, `aws eks delete-access-entry --cluster-name headroom-dev --principal-arn arn:aws:iam::123456789012:role/ops`},
+		}, `aws eks delete-access-entry --cluster-name headroom-dev --principal-arn ` +
+			`arn:aws:iam::123456789012:role/ops`},
 	{"an instance type without a description", karpenterPool, func(a *ask.Answers) { delete(a.Shapes, "g6.xlarge") },
 		`EC2 gives no description of g6.xlarge`},
 	{"two shapes of one size", environmentOf(gpuPool(pool.Karpenter, func(p *config.Pool) {
