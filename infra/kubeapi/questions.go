@@ -6,12 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-
-	"github.com/headroom-eks/headroom/components/nodepool"
 )
 
+// NodePool is one as the cluster has it.
+type NodePool struct {
+	// Deleting: somebody has deleted it, and it waits for its nodes to go.
+	Deleting bool
+	// Replicas of a static pool; nil in any other.
+	Replicas *int
+	// Limits by resource, as quantities.
+	Limits map[string]string
+}
+
 // NodePools are those of the cluster, by name. Where the kind is not defined there is none.
-func (c *Client) NodePools(ctx context.Context) (map[string]nodepool.Live, error) {
+func (c *Client) NodePools(ctx context.Context) (map[string]NodePool, error) {
 	const question = "list nodepools.karpenter.sh"
 	var list struct {
 		Kind     string
@@ -29,7 +37,7 @@ func (c *Client) NodePools(ctx context.Context) (map[string]nodepool.Live, error
 	}
 	err := c.ask(ctx, question, http.MethodGet, "/apis/karpenter.sh/v1/nodepools", nil, &list)
 	if errors.Is(err, errNotServed) {
-		return map[string]nodepool.Live{}, nil
+		return map[string]NodePool{}, nil
 	}
 	if err == nil && (list.Kind != "NodePoolList" || list.Metadata.Continue != "") {
 		err = &Error{Question: question, Server: c.server, As: c.credentials.String(), Status: http.StatusOK,
@@ -38,10 +46,9 @@ func (c *Client) NodePools(ctx context.Context) (map[string]nodepool.Live, error
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]nodepool.Live{}
+	found := map[string]NodePool{}
 	for _, item := range list.Items {
-		live := nodepool.Live{
-			Exists:   true,
+		live := NodePool{
 			Deleting: item.Metadata.DeletionTimestamp != nil,
 			Replicas: item.Spec.Replicas,
 			Limits:   map[string]string{},

@@ -61,12 +61,19 @@ func (c counter) nodePools(pools []plan.Pool, kubeconfig pulumi.Output, dial kub
 			live[name] = ask.Unknown[nodepool.Live](ask.FirstLine(err))
 			continue
 		}
-		live[name] = ask.Known(found[name])
+		if pool, exists := found[name]; exists {
+			live[name] = ask.Known(nodepool.Live{
+				Exists:   true,
+				Deleting: pool.Deleting,
+				Replicas: pool.Replicas,
+				Limits:   pool.Limits,
+			})
+		}
 	}
 	return live
 }
 
-func (c counter) askForNodePools(kubeconfig pulumi.Output, dial kubeapi.Dial) (map[string]nodepool.Live, error) {
+func (c counter) askForNodePools(kubeconfig pulumi.Output, dial kubeapi.Dial) (map[string]kubeapi.NodePool, error) {
 	text, known := await(c.ctx, kubeconfig)
 	if !known {
 		return nil, errors.New("this update made no kubeconfig")
