@@ -8,8 +8,8 @@ import (
 	"net/http"
 )
 
-// NodePool is one as the cluster has it.
-type NodePool struct {
+// Bounds of a NodePool as the cluster has it.
+type Bounds struct {
 	// Deleting: somebody has deleted it, and it waits for its nodes to go.
 	Deleting bool
 	// Replicas of a static pool; nil in any other.
@@ -18,8 +18,8 @@ type NodePool struct {
 	Limits map[string]string
 }
 
-// NodePools are those of the cluster, by name. Where the kind is not defined there is none.
-func (c *Client) NodePools(ctx context.Context) (map[string]NodePool, error) {
+// NodePools are the bounds of those of the cluster, by name. Where the kind is not defined there is none.
+func (c *Client) NodePools(ctx context.Context) (map[string]Bounds, error) {
 	const question = "list nodepools.karpenter.sh"
 	var list struct {
 		Kind     string
@@ -37,7 +37,7 @@ func (c *Client) NodePools(ctx context.Context) (map[string]NodePool, error) {
 	}
 	err := c.ask(ctx, question, http.MethodGet, "/apis/karpenter.sh/v1/nodepools", nil, &list)
 	if errors.Is(err, errNotServed) {
-		return map[string]NodePool{}, nil
+		return map[string]Bounds{}, nil
 	}
 	if err == nil && (list.Kind != "NodePoolList" || list.Metadata.Continue != "") {
 		err = &Error{Question: question, Server: c.server, As: c.credentials.String(), Status: http.StatusOK,
@@ -46,9 +46,9 @@ func (c *Client) NodePools(ctx context.Context) (map[string]NodePool, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]NodePool{}
+	found := map[string]Bounds{}
 	for _, item := range list.Items {
-		live := NodePool{
+		live := Bounds{
 			Deleting: item.Metadata.DeletionTimestamp != nil,
 			Replicas: item.Spec.Replicas,
 			Limits:   map[string]string{},

@@ -73,7 +73,7 @@ func (c counter) nodePools(pools []plan.Pool, kubeconfig pulumi.Output, dial kub
 	return live
 }
 
-func (c counter) askForNodePools(kubeconfig pulumi.Output, dial kubeapi.Dial) (map[string]kubeapi.NodePool, error) {
+func (c counter) askForNodePools(kubeconfig pulumi.Output, dial kubeapi.Dial) (map[string]kubeapi.Bounds, error) {
 	text, known := await(c.ctx, kubeconfig)
 	if !known {
 		return nil, errors.New("this update made no kubeconfig")
