@@ -12,6 +12,7 @@ import (
 	"github.com/headroom-eks/headroom/components/kmskey"
 	"github.com/headroom-eks/headroom/pool/label"
 	"github.com/headroom-eks/headroom/problem"
+	"golang.org/x/mod/semver"
 )
 
 // DefaultKubernetesVersion and the versions of the add-ons for it alone: known good together, seen in public use in
@@ -105,12 +106,25 @@ func CheckVersion(path, live, wanted string) (problems problem.List) {
 
 var addonVersion = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+-eksbuild\.[0-9]+$`)
 
-// ValidateAddonVersion reports a version of an EKS add-on that is not pinned.
+// kubeProxySkew is how many minors kube-proxy may be behind the API server; it may never be ahead.
+// https://kubernetes.io/releases/version-skew-policy/#kube-proxy
+const kubeProxySkew = 3
+
+// ValidateAddonVersion reports a version of an EKS add-on that is not pinned, and one of kube-proxy that is for another
+// minor of Kubernetes.
 func ValidateAddonVersion(path, addon, version, kubernetes string) (problems problem.List) {
 	if !addonVersion.MatchString(version) {
 		problems.Add(path, "is not a version of add-on "+addon, version,
 			fmt.Sprintf("pin one for Kubernetes %s, of the form vX.Y.Z-eksbuild.N (aws eks describe-addon-versions "+
 				"--addon-name %s --kubernetes-version %s lists them)", kubernetes, addon, kubernetes))
+		return problems
+	}
+	wants, known := minor(kubernetes)
+	is, _ := minor(strings.TrimPrefix(semver.MajorMinor(version), "v"))
+	if addon == "kube-proxy" && known && (is > wants || is < wants-kubeProxySkew) {
+		wrong := fmt.Sprintf("is not for Kubernetes %s: kube-proxy is never ahead of it and at most %d minors behind",
+			kubernetes, kubeProxySkew)
+		problems.Add(path, wrong, version, "pin one of the cluster's minor")
 	}
 	return problems
 }

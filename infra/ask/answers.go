@@ -96,9 +96,9 @@ type Live struct {
 	Name     string
 	Version  string // of Kubernetes
 	AutoMode bool
-	// Zones of the control plane's subnets, sorted; empty when they could not be read. EKS fixes them when it makes the
-	// cluster.
-	Zones []string
+	// Subnets of the control plane, by zone: their addresses. Empty when they could not be read. EKS fixes the zones
+	// when it makes the cluster.
+	Subnets map[string]string
 	// NodeRoleArn is the node role in the cluster's settings; it stays there when Auto Mode goes off.
 	NodeRoleArn string
 	// Groups are its managed groups by name; asked only when the configuration has some.

@@ -54,30 +54,29 @@ func (a *asker) liveCluster(name string) Answer[*Live] {
 		Name:    name,
 		Version: found.Version,
 		Groups:  map[string]clusterautoscaler.Live{},
+		Subnets: map[string]string{},
 	}
 	for _, c := range found.ComputeConfigs {
 		live.AutoMode, live.NodeRoleArn = c.Enabled, c.NodeRoleArn
 	}
-	a.controlPlaneZones(live, found.VpcConfig.SubnetIds)
+	a.controlPlaneSubnets(live, found.VpcConfig.SubnetIds)
 	if a.env.UsesManagedGroups() {
 		a.liveGroups(live)
 	}
 	return Known(live)
 }
 
-// controlPlaneZones asks where the control plane's subnets lie.
-func (a *asker) controlPlaneZones(live *Live, subnets []string) {
+// controlPlaneSubnets asks where the control plane's subnets lie.
+func (a *asker) controlPlaneSubnets(live *Live, subnets []string) {
 	for _, id := range subnets {
 		subnet, err := DescribeSubnet(a.ctx, id, a.provider)
 		if err != nil {
 			unguarded[any](&a.answers, "subnet "+id+" of the control plane", err)
-			live.Zones = nil
+			live.Subnets = nil
 			return
 		}
-		live.Zones = append(live.Zones, subnet.Zone)
+		live.Subnets[subnet.Zone] = subnet.CIDR
 	}
-	slices.Sort(live.Zones)
-	live.Zones = slices.Compact(live.Zones)
 }
 
 func (a *asker) liveGroups(live *Live) {

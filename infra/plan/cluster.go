@@ -125,20 +125,28 @@ func (d *decision) profileStays() {
 // controlPlaneZones keeps the control plane in the zones with which the live cluster was made: EKS moves it between
 // subnets of these and into no other. A zone that the network has since gained has nodes alone (FR-03).
 // https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html
+//
+// In a network of ours the addresses of a zone follow from its place in the list, and two subnets cannot swap theirs.
 func (d *decision) controlPlaneZones() {
-	zones := d.plan.Cluster.ControlPlaneZones
-	for _, zone := range d.live.Zones {
+	zones, live := d.plan.Cluster.ControlPlaneZones, slices.Sorted(maps.Keys(d.live.Subnets))
+	for _, zone := range live {
 		if !slices.Contains(zones, zone) {
 			d.problems().Add("network", fmt.Sprintf("has no private subnet in %s, in which the control plane of the "+
 				"live "+
 				"cluster has one, and EKS takes it out of no zone (it lies in %s)", zone,
-				strings.Join(d.live.Zones, ", ")),
-				nil, "keep the zone, also when no pool uses it")
+				strings.Join(live, ", ")), nil,
+				"keep the zone, also when no pool uses it")
+		}
+		for _, planned := range d.plan.Network.Private.In(zone) {
+			if d.plan.Network.New != nil && planned.CIDR != d.live.Subnets[zone] {
+				d.problems().Add("network.zones", fmt.Sprintf("would move %s from %s to %s", zone, d.live.Subnets[zone],
+					planned.CIDR), d.env.Network.Zones, "keep the order of the zones, and add new ones at the end")
+			}
 		}
 	}
-	if len(d.live.Zones) > 0 {
+	if len(live) > 0 {
 		d.plan.Cluster.ControlPlaneZones = slices.DeleteFunc(zones,
-			func(zone string) bool { return !slices.Contains(d.live.Zones, zone) })
+			func(zone string) bool { return !slices.Contains(live, zone) })
 	}
 }
 

@@ -87,8 +87,12 @@ var awsRefusals = []struct {
 		p.Reservation = &config.Reservation{ID: "cr-0123456789abcdef0", Count: 2}
 	})), nil, `pools[0] "gpu-l4".zones: are us-west-2a, us-west-2b, and a reservation is in one zone`},
 	{"a zone of the control plane that leaves the network (FR-03)", nil,
-		living(func(l *ask.Live) { l.Zones = []string{"us-west-2a", "us-west-2d"} }),
+		inSubnets(map[string]string{"us-west-2a": "10.0.0.0/19", "us-west-2d": "10.0.32.0/19"}),
 		`network: has no private subnet in us-west-2d, in which the control plane of the live cluster has one`},
+	{"zones in another order (terraform-aws-vpc 189)", nil,
+		inSubnets(map[string]string{"us-west-2a": "10.0.32.0/19", "us-west-2b": "10.0.0.0/19"}),
+		`network.zones: would move us-west-2a from 10.0.32.0/19 to 10.0.0.0/19 (found [us-west-2a, us-west-2b, ` +
+			`us-west-2c]); keep the order of the zones, and add new ones at the end`},
 	{"a key of one's own on a cluster with this stack's key (FR-01)", ownKey, formerly(madeKey, true),
 		`cluster.secretsKeyArn: is another key than ` + madeKey +
 			`, which this stack made and the live cluster encrypts ` +
@@ -345,7 +349,9 @@ func TestTheKeyOfALiveClusterStays(t *testing.T) {
 
 // FR-03: a zone more is for nodes alone.
 func TestTheControlPlaneStaysInTheZonesOfTheLiveCluster(t *testing.T) {
-	decided := Decide(valid(t), answers(living(func(l *ask.Live) { l.Zones = zones[:2] })))
+	decided := Decide(valid(t), answers(inSubnets(map[string]string{
+		zones[0]: "10.0.0.0/19", zones[1]: "10.0.32.0/19",
+	})))
 	if err := decided.Problems.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -367,4 +373,8 @@ func callerIs(role string) func(*ask.Answers) {
 	return func(a *ask.Answers) {
 		a.Account.CallerArn = "arn:aws:sts::123456789012:assumed-role/" + role + "/session"
 	}
+}
+
+func inSubnets(subnets map[string]string) func(*ask.Answers) {
+	return living(func(l *ask.Live) { l.Subnets = subnets })
 }
