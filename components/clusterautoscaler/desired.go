@@ -2,16 +2,27 @@ package clusterautoscaler
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/headroom-eks/headroom/problem"
 )
 
-// Live is a node group as AWS has it, read before the program makes anything. The zero value means it was not found, or
-// could not be read.
+// Live is a node group as AWS has it. The zero value means it was not found, or could not be read.
 type Live struct {
 	Exists            bool
-	Updating          bool // EKS's status of the group is UPDATING
+	Status            string // EKS's word: ACTIVE, UPDATING, CREATE_FAILED
 	Min, Max, Desired int
+	// Version of Kubernetes and ReleaseVersion of the image that its nodes start with.
+	Version, ReleaseVersion string
+}
+
+// Degraded is EKS's status of a group that works and has issues: it keeps its nodes, and may get no more.
+func (l Live) Degraded() bool { return l.Status == "DEGRADED" }
+
+// Lost is a group that never works again. EKS neither repairs nor updates one that it could not make or delete, and
+// its name is taken until it is gone. https://github.com/aws/containers-roadmap/issues/764
+func (l Live) Lost() bool {
+	return slices.Contains([]string{"CREATE_FAILED", "DELETING", "DELETE_FAILED"}, l.Status)
 }
 
 // Desired is what an update says about a group's desired size.
@@ -52,7 +63,7 @@ func DesiredSize(group string, live Live, want Sizes) (Desired, problem.List) {
 		return Desired{Size: want.Seed, Ignore: true}, problems
 	case live.Min == want.Min && live.Max == want.Max:
 		return Desired{Size: want.Seed, Ignore: true}, problems
-	case live.Updating:
+	case live.Status == "UPDATING":
 		return Desired{
 			Size:   want.Seed,
 			Ignore: true,

@@ -52,11 +52,11 @@ var situations = map[string]struct {
 		Desired: 4,
 	}, Sizes{Min: 0, Max: 4}, 4, false, "stays at 4"},
 	"a group that EKS is updating is left alone": {Live{
-		Exists:   true,
-		Updating: true,
-		Min:      1,
-		Max:      7,
-		Desired:  6,
+		Exists:  true,
+		Status:  "UPDATING",
+		Min:     1,
+		Max:     7,
+		Desired: 6,
 	}, Sizes{Min: 1, Max: 1, Seed: 1}, 1, true, "EKS is updating it"},
 	"an inflated maximum is planned back when it can": {Live{
 		Exists:  true,

@@ -31,6 +31,8 @@ type Args struct {
 	Pool string
 	// Zone of the group, when the pool has one group in each.
 	Zone string
+	// Attempt at making the group, from 0: one that EKS could not make keeps its name, so the next has another.
+	Attempt int
 	// Role of the nodes; may be shared by all groups of a cluster.
 	Role *Role
 	// Subnets to start nodes in, already narrowed to the zones that offer the instance type (field fault BR-68).
@@ -48,7 +50,8 @@ type Args struct {
 	DiskGiB int
 	Labels  map[string]string
 	Taints  []pool.Taint
-	// NodeRepair lets EKS replace nodes it finds unhealthy.
+	// NodeRepair lets EKS replace nodes that the kubelet reports unhealthy. Faults of a GPU it sees only with the
+	// add-on eks-node-monitoring-agent. https://docs.aws.amazon.com/eks/latest/userguide/node-health.html
 	NodeRepair bool
 	// Needs must exist before any node and outlive it, beside the role and what makes the cluster ready: routes.
 	Needs []pulumi.Resource
@@ -96,6 +99,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		pulumi.Parent(c),
 		// A node without its permissions never joins, and one that loses them never leaves in order.
 		pulumi.DependsOn(slices.Concat(a.Cluster.Ready, a.Needs, a.Role.Ready)),
+		pulumi.Timeouts(&pulumi.CustomTimeouts{Update: a.UpdateTimeout().String()}),
 	}
 	if a.Scaling.Scaled && !a.Scaling.Send {
 		// On the group itself: on the component it would have no effect (field faults BR-13, BR-14).
@@ -152,7 +156,7 @@ func groupArgs(a Args, template *ec2.LaunchTemplate, tags pulumi.StringMapOutput
 			DesiredSize: pulumi.Int(a.Scaling.Desired),
 			MaxSize:     pulumi.Int(a.Scaling.Max),
 		},
-		UpdateConfig:     eks.NodeGroupUpdateConfigArgs{MaxUnavailable: pulumi.Int(1)},
+		UpdateConfig:     eks.NodeGroupUpdateConfigArgs{MaxUnavailable: pulumi.Int(maxUnavailable)},
 		NodeRepairConfig: eks.NodeGroupNodeRepairConfigArgs{Enabled: pulumi.Bool(a.NodeRepair)},
 		LaunchTemplate: eks.NodeGroupLaunchTemplateArgs{
 			Id:      template.ID(),

@@ -7,7 +7,9 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/pool/label"
@@ -54,7 +56,8 @@ const maxName = 63
 // Name of the group: the pool, its zone when it has one of several, and a hash of everything whose change makes EKS
 // replace the group. So a replacement has another name and can be made before the old group goes (field fault BR-88),
 // and a group can be looked up in AWS before the program makes anything. Not in the hash, because they are not known by
-// then: the cluster and the node role, which are replaced only when everything is.
+// then: the cluster and the node role, which are replaced only when everything is. The first attempt has no number, and
+// a later one ends with it.
 func (a Args) Name() string {
 	subnets := make([]string, len(a.Subnets))
 	for i, s := range a.Subnets {
@@ -66,26 +69,79 @@ func (a Args) Name() string {
 		subnets} {
 		fmt.Fprintf(h, "%q\n", part)
 	}
-	return stem(a.Pool, a.Zone) + "-" + hex.EncodeToString(h.Sum(nil))[:hashLength]
+	number := ""
+	if a.Attempt > 0 {
+		number = "-" + strconv.Itoa(a.Attempt)
+	}
+	return stem(a.Pool, a.Zone, len(number)) + "-" + hex.EncodeToString(h.Sum(nil))[:hashLength] + number
 }
 
 const hashLength = 8
 
-// stem of a group's name, before its hash, cut to what EKS's limit leaves.
-func stem(pool, zone string) string {
+// stem of a group's name, before its hash, cut to what EKS's limit and the attempt's number leave.
+func stem(pool, zone string, number int) string {
 	if zone != "" {
 		pool += "-" + zone
 	}
-	return pool[:min(len(pool), maxName-1-hashLength)]
+	return pool[:min(len(pool), maxName-1-hashLength-number)]
 }
 
 // NamesOf matches every name that a group of the pool can have, in one of the zones or in all.
 func NamesOf(pool string, zones []string) *regexp.Regexp {
-	stems := []string{regexp.QuoteMeta(stem(pool, ""))}
-	for _, zone := range zones {
-		stems = append(stems, regexp.QuoteMeta(stem(pool, zone)))
+	var names []string
+	for digits := range maxDigits + 1 {
+		number, length := "", 0
+		if digits > 0 {
+			number, length = fmt.Sprintf("-[1-9][0-9]{%d}", digits-1), 1+digits
+		}
+		for _, zone := range append([]string{""}, zones...) {
+			names = append(names, fmt.Sprintf("%s-[0-9a-f]{%d}%s", regexp.QuoteMeta(stem(pool, zone, length)),
+				hashLength, number))
+		}
 	}
-	return regexp.MustCompile(fmt.Sprintf("^(%s)-[0-9a-f]{%d}$", strings.Join(stems, "|"), hashLength))
+	return regexp.MustCompile("^(" + strings.Join(names, "|") + ")$")
+}
+
+// maxDigits of an attempt's number: fewer than a hash has.
+const maxDigits = 3
+
+var attemptSuffix = regexp.MustCompile(fmt.Sprintf(`-([1-9][0-9]{0,%d})$`, maxDigits-1))
+
+// AttemptOf says which attempt at this group has the name; false when none has.
+func (a Args) AttemptOf(name string) (attempt int, found bool) {
+	a.Attempt = 0
+	if name == a.Name() {
+		return 0, true
+	}
+	if m := attemptSuffix.FindStringSubmatch(name); m != nil {
+		a.Attempt, _ = strconv.Atoi(m[1]) // digits
+	}
+	return a.Attempt, name == a.Name()
+}
+
+// SurgeNodes is how many nodes EKS may start at most, beside those that run, while it replaces the nodes of a group:
+// twice the number of its zones, or maxUnavailable if that is more. It replaces them when the launch template, the
+// image's release or the Kubernetes version changes.
+// https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html
+func (a Args) SurgeNodes() int { return max(2*len(a.Subnets.Zones()), maxUnavailable) }
+
+// maxUnavailable is how many nodes EKS replaces at once.
+const maxUnavailable = 1
+
+// How long EKS takes to replace one node, at most: pods have 15 minutes to leave, then the update fails, and EKS waits
+// one minute more (the page above). How long a new node takes to start and join is a belief.
+const nodeUpdate = 15*time.Minute + time.Minute + 10*time.Minute
+
+// providerTimeout is what the provider waits for any operation on a group unless told otherwise.
+// https://github.com/hashicorp/terraform-provider-aws/blob/main/internal/service/eks/node_group.go
+const providerTimeout = 60 * time.Minute
+
+// UpdateTimeout is how long an update may take: the nodes go one after the other, and a scaled group may have its
+// maximum. Without it the provider gives up after an hour, while EKS goes on. Making and deleting a group keep the
+// provider's hour: the nodes start together, and they end together, after five minutes of draining at most.
+// https://docs.aws.amazon.com/eks/latest/userguide/delete-managed-node-group.html
+func (a Args) UpdateTimeout() time.Duration {
+	return providerTimeout + time.Duration(a.Scaling.Max)*nodeUpdate/maxUnavailable
 }
 
 // capacityType in EKS's spelling. A capacity reservation is bought on demand; which one is in the launch template.

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headroom-eks/headroom/components/network"
 	"github.com/headroom-eks/headroom/components/nodegroup"
@@ -78,6 +79,55 @@ func TestNameDoesNotDependOnTheOrderOfSubnets(t *testing.T) {
 	}
 }
 
+// Review M4: EKS keeps the name of a group that it could not make, so the next attempt has another, which says which it
+// is. The first has the name that groups always had.
+func TestEachAttemptHasANameOfItsOwnFromWhichItIsRead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := draw(t).args()
+		first := a.Name()
+		made := rapid.IntRange(0, 999).Draw(t, "attempt")
+		a.Attempt = made
+		name := a.Name()
+		if (name == first) != (a.Attempt == 0) || !groupName.MatchString(name) {
+			t.Errorf("attempt %d after %s is %s", a.Attempt, first, name)
+		}
+		other := draw(t).args()
+		other.Attempt = rapid.IntRange(0, 3).Draw(t, "whatever it was")
+		other.Pool = a.Pool + "x"
+		if _, found := other.AttemptOf(name); found {
+			t.Errorf("%s is taken for a group of pool %s", name, other.Pool)
+		}
+		a.Attempt = other.Attempt
+		if attempt, found := a.AttemptOf(name); !found || attempt != made {
+			t.Errorf("%s reads as attempt %d, %t", name, attempt, found)
+		}
+	})
+}
+
+func TestWhatIsNoNameOfTheGroupIsNoAttempt(t *testing.T) {
+	a := forced{pool: "gpu", arch: "x86_64", instanceType: "g6.xlarge", capacity: pool.Spot}.args()
+	first := a.Name()
+	for _, name := range []string{"", "-", "-1", "gpu", first + "-", first + "-0", first + "-01", first + "-x",
+		first + "-1000", first + "1", first + "-1-1"} {
+		if attempt, found := a.AttemptOf(name); found {
+			t.Errorf("%q is attempt %d", name, attempt)
+		}
+	}
+}
+
+// Review M5: nodes are replaced one by one, each in up to 26 minutes; the provider waits an hour unless told otherwise.
+func TestAnUpdateHasTimeForEachNodeThatTheGroupMayHave(t *testing.T) {
+	for nodes, want := range map[int]time.Duration{1: 86 * time.Minute, 10: 320 * time.Minute} {
+		if got := (nodegroup.Args{Scaling: nodegroup.Fixed(nodes)}).UpdateTimeout(); got != want {
+			t.Errorf("%d nodes: %s, want %s", nodes, got, want)
+		}
+	}
+	scaled := nodegroup.Args{Scaling: nodegroup.Scaling{Min: 0, Desired: 1, Max: 10, Scaled: true}}
+	if got := scaled.UpdateTimeout(); got != 320*time.Minute {
+		t.Errorf("a group that may grow to 10 nodes: %s", got)
+	}
+}
+
 // Field fault BR-70.
 func TestAMITypeFitsTheNode(t *testing.T) {
 	for want, shape := range map[string]pool.Shape{
@@ -104,8 +154,10 @@ func TestFixedGroupHasOneSize(t *testing.T) {
 // Tried-2, section 3: a name that is cut is still known for the pool's, or nobody hears that the group goes.
 func TestEveryNameOfAPoolIsKnownForIts(t *testing.T) {
 	for _, zone := range []string{"", "us-west-2a", "us-gov-west-1a"} {
-		for _, name := range []string{"gpu", "gpu-" + strings.Repeat("x", 36)} {
-			group := forced{pool: name, zone: zone, arch: "x86_64"}.args().Name()
+		for i, name := range []string{"gpu", "gpu-" + strings.Repeat("x", 36), "gpu", "gpu-" + strings.Repeat("x", 36)} {
+			args := forced{pool: name, zone: zone, arch: "x86_64"}.args()
+			args.Attempt = i / 2 * 37
+			group := args.Name()
 			if own := nodegroup.NamesOf(name, []string{"us-west-2a", "us-gov-west-1a"}); !own.MatchString(group) {
 				t.Errorf("%s is not one of %s", group, own)
 			}

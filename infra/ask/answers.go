@@ -111,6 +111,8 @@ type Image struct {
 	// Description for a person: architecture, variant and Kubernetes version.
 	Description string
 	Exists      Answer[bool]
+	// OfDate is the release of that date; asked for images of managed groups, whose pin holds more than the date.
+	OfDate Answer[string]
 }
 
 // Missing is a question without an answer.

@@ -17,26 +17,49 @@ type pin struct{ architecture, variant, date, release string }
 // images looks for the pinned releases among the public parameters of the region.
 // https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id.html
 func (a *asker) images() {
-	const parameter = "/aws/service/eks/optimized-ami/%[1]s/amazon-linux-2023/%[2]s/%[3]s/" +
-		"amazon-eks-node-al2023-%[2]s-%[3]s-%[1]s-v%[4]s/image_id"
+	const image = "/aws/service/eks/optimized-ami/%[1]s/amazon-linux-2023/%[2]s/%[3]s/" +
+		"amazon-eks-node-al2023-%[2]s-%[3]s-%[1]s-v%[4]s/"
 	version := a.env.Cluster.KubernetesVersion
 	for _, p := range a.pins() {
-		name := fmt.Sprintf(parameter, version, p.architecture, p.variant, p.date)
-		image := Image{
+		path := fmt.Sprintf(image, version, p.architecture, p.variant, p.date)
+		found := Image{
 			Release:     p.release,
 			Description: fmt.Sprintf("%s %s image for Kubernetes %s", p.architecture, p.variant, version),
 		}
-		_, err := ssm.LookupParameter(a.ctx, &ssm.LookupParameterArgs{Name: name}, a.provider)
+		_, err := a.parameter(path + "image_id")
 		switch {
 		case err == nil:
-			image.Exists = Known(true)
+			found.Exists = Known(true)
 		case absent(err):
-			image.Exists = Known(false)
+			found.Exists = Known(false)
 		default:
-			image.Exists = missing[bool](&a.answers, "AMI release "+p.release, err)
+			found.Exists = missing[bool](&a.answers, "AMI release "+p.release, err)
 		}
-		a.answers.Images = append(a.answers.Images, image)
+		if found.Exists.Value() && p.release == a.env.System.AMIRelease {
+			found.OfDate = a.releaseOf(path, p.release)
+		}
+		a.answers.Images = append(a.answers.Images, found)
 	}
+}
+
+// releaseOf an image, which EKS wants for groups: the path holds its date alone (m6).
+func (a *asker) releaseOf(path, pinned string) Answer[string] {
+	release, err := a.parameter(path + "release_version")
+	switch {
+	case err == nil:
+		return Known(release)
+	case absent(err): // then EKS alone compares
+		return Unknown[string](FirstLine(err))
+	}
+	return missing[string](&a.answers, "AMI release "+pinned+" by its whole name", err)
+}
+
+func (a *asker) parameter(name string) (value string, err error) {
+	found, err := ssm.LookupParameter(a.ctx, &ssm.LookupParameterArgs{Name: name}, a.provider)
+	if err != nil {
+		return "", err
+	}
+	return found.Value, nil
 }
 
 // pins of the managed groups and of Karpenter's nodes. Auto Mode chooses its own images.

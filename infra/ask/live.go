@@ -115,7 +115,8 @@ func (a *asker) entries() {
 	}
 }
 
-// DescribeGroup asks EKS about one managed group. One that is not there is no error: it does not exist.
+// DescribeGroup asks EKS about one managed group. One that is not there is no error: it does not exist. The data source
+// gives the group's status and not its health issues (pulumi-aws v6.83.4, LookupNodeGroupResult).
 func DescribeGroup(ctx *pulumi.Context, cluster, name string, provider pulumi.InvokeOption) (
 	clusterautoscaler.Live, error) {
 	group, err := eks.LookupNodeGroup(ctx, &eks.LookupNodeGroupArgs{ClusterName: cluster, NodeGroupName: name},
@@ -130,11 +131,13 @@ func DescribeGroup(ctx *pulumi.Context, cluster, name string, provider pulumi.In
 	}
 	s := group.ScalingConfigs[0]
 	return clusterautoscaler.Live{
-		Exists:   true,
-		Updating: group.Status == "UPDATING",
-		Min:      s.MinSize,
-		Max:      s.MaxSize,
-		Desired:  s.DesiredSize,
+		Exists:         true,
+		Status:         group.Status,
+		Min:            s.MinSize,
+		Max:            s.MaxSize,
+		Desired:        s.DesiredSize,
+		Version:        group.Version,
+		ReleaseVersion: group.ReleaseVersion,
 	}, nil
 }
 

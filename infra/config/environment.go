@@ -251,7 +251,8 @@ type Pool struct {
 	LocalDisks string `json:"localDisks,omitempty" jsonschema:"enum=raid0"`
 	// Spread "per-zone" makes one managed group a zone (cluster-autoscaler only); maxNodeCount stays the total.
 	Spread string `json:"spread,omitempty" jsonschema:"enum=per-zone"`
-	// NodeRepair lets EKS replace unhealthy nodes of a managed group.
+	// NodeRepair lets EKS replace nodes of a managed group that the kubelet reports unhealthy. Faults of a GPU are seen
+	// only with the add-on eks-node-monitoring-agent, which this program does not install.
 	NodeRepair bool `json:"nodeRepair,omitempty" jsonschema:"default=false"`
 	// AcceptNoWakeFromZero allows a DRA pool of cluster-autoscaler to start at zero; it then advertises what is
 	// realized.

@@ -75,7 +75,7 @@ func (p Pool) observed(o Observed) capacityplan.PoolFacts {
 	if p.handedOver || o.NotMade[p.Name()] {
 		f.Ceilings = append(f.Ceilings, capacityplan.NotAppliedCeiling(f.Realized))
 	}
-	for _, bound := range []*capacityplan.Bound{p.live(o.Groups), p.liveNodePools(o.NodePools, f.Realized)} {
+	for _, bound := range []*capacityplan.Bound{p.live(o.Groups, f.Realized), p.liveNodePools(o.NodePools, f.Realized)} {
 		if bound != nil {
 			f.Ceilings = append(f.Ceilings, *bound)
 		}
@@ -91,8 +91,9 @@ func (p Pool) observed(o Observed) capacityplan.PoolFacts {
 }
 
 // live is what the pool's managed groups allow in AWS where that is less than was planned: their bounds were cut by
-// hand, an update left them out, or a group is gone. Nil when they allow what was planned.
-func (p Pool) live(groups map[string]ask.Answer[clusterautoscaler.Live]) *capacityplan.Bound {
+// hand, an update left them out, or a group is degraded or gone. Nil when they allow what was planned.
+func (p Pool) live(groups map[string]ask.Answer[clusterautoscaler.Live],
+	realized capacityplan.Realized) *capacityplan.Bound {
 	if groups == nil {
 		return nil
 	}
@@ -106,11 +107,14 @@ func (p Pool) live(groups map[string]ask.Answer[clusterautoscaler.Live]) *capaci
 		if !known {
 			return unknownLive(fmt.Sprintf("group %s: %s", name, groups[name].Reason()))
 		}
-		allowed += min(group.Max, g.Args.Scaling.Max)
-		planned += g.Args.Scaling.Max
+		now := g.allowedBy(group, realized)
+		allowed, planned = allowed+now, planned+g.Args.Scaling.Max
 		switch {
 		case !group.Exists:
 			said = fmt.Sprintf("group %s does not exist; run pulumi up --refresh", name)
+		case group.Degraded():
+			said = fmt.Sprintf("group %s is DEGRADED in EKS and may get no more than the %d nodes it has; its health in "+
+				"EKS says why", name, now)
 		case group.Max < g.Args.Scaling.Max:
 			said = fmt.Sprintf("group %s allows %d nodes in AWS, and %d are configured; run pulumi up --refresh", name,
 				group.Max, g.Args.Scaling.Max)
@@ -121,6 +125,18 @@ func (p Pool) live(groups map[string]ask.Answer[clusterautoscaler.Live]) *capaci
 	}
 	bound := capacityplan.LiveCeiling(allowed, said)
 	return &bound
+}
+
+// allowedBy is how many nodes the group allows as it lives, no more than planned.
+func (g Group) allowedBy(live clusterautoscaler.Live, realized capacityplan.Realized) int {
+	nodes := min(live.Max, g.Args.Scaling.Max)
+	switch {
+	case !live.Degraded():
+		return nodes
+	case g.Args.Zone != "":
+		return min(nodes, realized.In(g.Args.Zone))
+	}
+	return min(nodes, realized.Total())
 }
 
 // liveNodePools is what the pool's NodePools allow in the cluster where that is less than was planned: their limits
@@ -186,7 +202,7 @@ func (p Pool) shares(o Observed) []capacityplan.SharedLimit {
 	limits := slices.Clone(p.Limits)
 	for i, g := range p.Groups {
 		if group, known := o.Groups[g.Args.Name()].Get(); known && i < len(limits) { // one group a share
-			limits[i].Amount = min(limits[i].Amount, group.Max)
+			limits[i].Amount = min(limits[i].Amount, g.allowedBy(group, o.Realized[p.Name()]))
 		}
 	}
 	for i, part := range p.NodePools() {

@@ -22,6 +22,10 @@ func (d *decision) cluster() {
 			d.problems().Add("system.amiRelease", fmt.Sprintf("%s (%s) does not exist in %s", image.Release,
 				image.Description, region), nil, "pin another release")
 		}
+		if release, known := image.OfDate.Get(); known && release != image.Release {
+			d.problems().Add("system.amiRelease", fmt.Sprintf("is not the release of its date (%s), which EKS wants",
+				image.Description), image.Release, "pin "+release)
+		}
 	}
 	if exists, asked := d.answers.SpotRole.Get(); asked && !exists && !d.env.Spot.CreateServiceLinkedRole {
 		d.problems().Add("spot", "this account has no service-linked role AWSServiceRoleForEC2Spot, without which no "+

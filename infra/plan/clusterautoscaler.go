@@ -84,6 +84,7 @@ func (clusterAutoscaler) decide(d *decision, at string, c config.Pool, p *Pool) 
 		if share.Zone != "" {
 			args.Zone, args.Subnets = share.Zone, d.plan.Network.Private.In(share.Zone)
 		}
+		args = d.attempt(args)
 		desired, problems := clusterautoscaler.DesiredSize(at+" group "+args.Name(), d.liveGroup(args), share.Sizes)
 		d.problems().Join(problems)
 		args.Scaling = nodegroup.Scaling{

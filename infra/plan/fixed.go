@@ -17,7 +17,7 @@ func (fixed) decide(d *decision, at string, c config.Pool, p *Pool) {
 	args := d.groupArgs(at, c, p)
 	args.Scaling = nodegroup.Fixed(*c.NodeCount)
 	if *c.NodeCount > 0 { // EKS has no group of no nodes
-		d.addGroup(p, Group{Args: args})
+		d.addGroup(p, Group{Args: d.attempt(args)})
 	}
 	d.groupBounds(p)
 }

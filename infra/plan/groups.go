@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/headroom-eks/headroom/capacity"
@@ -57,6 +58,37 @@ func (d *decision) addGroup(p *Pool, g Group) {
 	p.starting += max(0, g.Args.Scaling.Min-d.liveGroup(g.Args).Desired)
 }
 
+// attempt gives a group the name that lives, or the next one where EKS has lost what lives. Which attempt it is shows in
+// the names of the live groups alone, so the next update finds the group that this one made.
+func (d *decision) attempt(args nodegroup.Args) nodegroup.Args {
+	if d.live == nil {
+		return args
+	}
+	for name, group := range d.live.Groups {
+		attempt, found := args.AttemptOf(name)
+		if found && group.Lost() {
+			attempt++
+		}
+		if found {
+			args.Attempt = max(args.Attempt, attempt)
+		}
+	}
+	return args
+}
+
+// earlier are the names of the live groups that earlier attempts at a group have left, sorted.
+func (d *decision) earlier(args nodegroup.Args) (names []string) {
+	if d.live == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.live.Groups)) {
+		if attempt, found := args.AttemptOf(name); found && attempt < args.Attempt {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // liveGroup is the group of that name as it lives; it does not exist when there is none.
 func (d *decision) liveGroup(args nodegroup.Args) clusterautoscaler.Live {
 	if d.live == nil {
@@ -98,7 +130,7 @@ func (d *decision) systemPool() Pool {
 	}
 	f.Ceilings = []capacityplan.Bound{capacityplan.ConfiguredCeiling(f.Scaler, false, f.Configured, f.PerNode)}
 	p := Pool{Facts: f}
-	p.Groups = []Group{{ResourceName: config.SystemPool, Args: nodegroup.Args{
+	p.Groups = []Group{{ResourceName: config.SystemPool, Args: d.attempt(nodegroup.Args{
 		Pool:           config.SystemPool,
 		Subnets:        d.plan.Network.Private.In(zones...),
 		InstanceTypes:  []string{c.InstanceType},
@@ -107,7 +139,7 @@ func (d *decision) systemPool() Pool {
 		ReleaseVersion: c.AMIRelease,
 		DiskGiB:        c.DiskGiB,
 		Taints:         d.plan.Cluster.SystemTaints,
-	}}}
+	})}}
 	d.groupBounds(&p)
 	p.starting = max(0, *c.NodeCount-d.liveGroup(p.Groups[0].Args).Desired)
 	return p

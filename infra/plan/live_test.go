@@ -33,6 +33,7 @@ type groups = map[string]ask.Answer[clusterautoscaler.Live]
 func TestWhatLivesBoundsThePromise(t *testing.T) {
 	planned := Decide(valid(t, with(gpuPool(pool.ClusterAutoscaler, upTo(8)))), answers())
 	name := planned.Pools[1].GroupNames()[0]
+	degraded := clusterautoscaler.Live{Exists: true, Status: "DEGRADED", Max: 8, Desired: 8}
 	for _, c := range []struct {
 		name    string
 		live    groups
@@ -47,6 +48,7 @@ func TestWhatLivesBoundsThePromise(t *testing.T) {
 		{"cut by hand", groups{name: ask.Known(clusterautoscaler.Live{Exists: true, Max: 2})}, 2, capacity.Live,
 			"allows 2 nodes in AWS, and 8 are configured; run pulumi up --refresh"},
 		{"gone", groups{name: ask.Known(clusterautoscaler.Live{})}, 0, capacity.Live, "does not exist"},
+		{"degraded (review M4)", groups{name: ask.Known(degraded)}, 1, capacity.Live, "is DEGRADED in EKS"},
 		{"not answered", groups{name: ask.Unknown[clusterautoscaler.Live]("AccessDenied")}, 1, capacity.Unknown,
 			"AccessDenied"},
 		{"not asked about", groups{}, 1, capacity.Unknown, "it was not asked"},
@@ -184,6 +186,26 @@ func TestAGroupCutInOneZoneBoundsTheShareOfThatZone(t *testing.T) {
 		live[name] = ask.Known(clusterautoscaler.Live{Exists: true, Max: []int{1, 4}[i]})
 	}
 	p := promised(t, planned, func(o *Observed) { o.Groups = live })
+	if p.Nodes.Maximum != 5 || p.LargestGang != 4 {
+		t.Errorf("maximum %d, largest gang %d; want 5 and 4", p.Nodes.Maximum, p.LargestGang)
+	}
+}
+
+// Review M4: a degraded group keeps its nodes and may get no more; the group of the other zone works.
+func TestAGroupDegradedInOneZonePromisesTheNodesOfThatZone(t *testing.T) {
+	planned := Decide(valid(t, with(gpuPool(pool.ClusterAutoscaler, upTo(8),
+		func(p *config.Pool) { p.Spread = "per-zone" }))), answers())
+	live := groups{}
+	for i, name := range planned.Pools[1].GroupNames() {
+		status := []string{"DEGRADED", "ACTIVE"}[i]
+		live[name] = ask.Known(clusterautoscaler.Live{Exists: true, Status: status, Max: 4})
+	}
+	p := promised(t, planned, func(o *Observed) {
+		o.Groups = live
+		o.Realized["gpu-l4"] = capacityplan.Realized{Nodes: map[capacityplan.Place]int{
+			{Zone: "us-west-2a", CapacityType: pool.OnDemand}: 1, {Zone: "us-west-2b", CapacityType: pool.OnDemand}: 2,
+		}}
+	})
 	if p.Nodes.Maximum != 5 || p.LargestGang != 4 {
 		t.Errorf("maximum %d, largest gang %d; want 5 and 4", p.Nodes.Maximum, p.LargestGang)
 	}

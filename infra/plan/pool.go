@@ -69,6 +69,14 @@ func (p Pool) GroupNames() (names []string) {
 	return names
 }
 
+// attempted says whether the name is that of one of its managed groups, of whichever attempt.
+func (p Pool) attempted(name string) bool {
+	return slices.ContainsFunc(p.Groups, func(g Group) bool {
+		_, found := g.Args.AttemptOf(name)
+		return found
+	})
+}
+
 // NodePools of the pool, with their names and limits.
 func (p Pool) NodePools() []nodepool.Part {
 	if p.NodePool == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
+	"github.com/headroom-eks/headroom/components/nodegroup"
 	"github.com/headroom-eks/headroom/infra/ask"
 	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/pool"
@@ -99,22 +100,9 @@ func (d *decision) reservations() {
 func (d *decision) startingNodes() {
 	needed, by := map[string]int{}, map[string][]string{}
 	for _, p := range d.plan.Pools {
-		var draws []capacityplan.Use
-		for _, use := range p.Facts.Uses {
-			if _, isQuota := d.answers.Quotas[use.Limit]; isQuota {
-				draws = append(draws, use)
-			}
-		}
-		if p.starting == 0 || len(draws) != 1 { // a pool with a choice may take what is left elsewhere
-			continue
-		}
-		needed[draws[0].Limit] += p.starting * draws[0].CostPerNode
-		by[draws[0].Limit] = append(by[draws[0].Limit], p.Name())
-	}
-	for _, p := range d.plan.Pools {
-		if p.Name() == config.SystemPool && p.starting > 0 {
-			needed[capacityplan.StandardQuota] = p.starting * p.Facts.PerNode.VCPUs
-			by[capacityplan.StandardQuota] = []string{p.Name()}
+		if code, vcpus := d.draws(p); p.starting > 0 && code != "" {
+			needed[code] += p.starting * vcpus
+			by[code] = append(by[code], p.Name())
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(needed)) {
@@ -125,4 +113,81 @@ func (d *decision) startingNodes() {
 					"counts")
 		}
 	}
+}
+
+// draws is the quota that a node of the pool takes from, and how many vCPUs. No quota when it has a choice, since it may
+// take what is left elsewhere.
+func (d *decision) draws(p Pool) (code string, vcpus int) {
+	if p.Name() == config.SystemPool {
+		return capacityplan.StandardQuota, p.Facts.PerNode.VCPUs
+	}
+	for _, use := range p.Facts.Uses {
+		if _, isQuota := d.answers.Quotas[use.Limit]; isQuota && code != "" {
+			return "", 0
+		} else if isQuota {
+			code, vcpus = use.Limit, use.CostPerNode
+		}
+	}
+	return code, vcpus
+}
+
+// rolled is what the update replaces of nodes in managed groups that draw from one quota.
+type rolled struct {
+	running, surge int      // vCPUs
+	groups         []string // that need the surge
+}
+
+// noRoomToRoll warns of quotas that cannot hold the nodes which EKS starts before it takes old ones away (M5). What runs
+// is what the live groups of the plan want; nodes of others and of NodePools are not known here, so silence is no
+// promise. Neither is a new version of a launch template: a changed disk or tag rolls nodes as well, and is seen by
+// Pulumi alone.
+func (d *decision) noRoomToRoll() (warning string) {
+	quotas := map[string]*rolled{}
+	for _, p := range d.plan.Pools {
+		code, vcpus := d.draws(p)
+		if quotas[code] == nil {
+			quotas[code] = &rolled{}
+		}
+		for _, g := range p.Groups {
+			running, surge := d.rolls(g.Args)
+			quotas[code].running += running * vcpus
+			quotas[code].surge += surge * vcpus
+			if surge > 0 {
+				quotas[code].groups = append(quotas[code].groups, g.Args.Name())
+			}
+		}
+	}
+	var said []string
+	for _, code := range slices.Sorted(maps.Keys(quotas)) {
+		r := quotas[code]
+		allowed, known := d.answers.Quotas[code].Get()
+		if known && r.surge > 0 && allowed < r.running+r.surge {
+			said = append(said, fmt.Sprintf("quota %s allows %d vCPUs, %d run in managed groups, and up to %d more are "+
+				"needed to replace the nodes of %s", code, allowed, r.running, r.surge, strings.Join(r.groups, ", ")))
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return "this update replaces nodes, and EKS starts the new ones first, up to two for each zone of a group: " +
+		strings.Join(said, "; ") + ". Without room the update fails with NodeCreationFailure; ask AWS for more first"
+}
+
+// rolls is how many nodes a group has that live, under whichever of its names, and how many the update starts beside
+// them to replace them.
+func (d *decision) rolls(args nodegroup.Args) (running, surge int) {
+	live := d.liveGroup(args)
+	lost := d.earlier(args)
+	for _, name := range lost {
+		running += d.live.Groups[name].Desired
+	}
+	running += live.Desired
+	switch {
+	case !live.Exists && len(lost) > 0:
+		surge = args.Scaling.Desired
+	case live.Desired > 0 && (live.ReleaseVersion != args.ReleaseVersion ||
+		live.Version != d.env.Cluster.KubernetesVersion):
+		surge = args.SurgeNodes()
+	}
+	return running, surge
 }

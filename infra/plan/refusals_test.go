@@ -62,6 +62,11 @@ var awsRefusals = []struct {
 	{"an image release that is not there", nil, func(a *ask.Answers) {
 		a.Images = []ask.Image{{Release: "1.36.3-20260911", Description: "nvidia image", Exists: ask.Known(false)}}
 	}, `system.amiRelease: 1.36.3-20260911 (nvidia image) does not exist in us-west-2; pin another release`},
+	{"an image release of another patch than its date's (review m6)", nil, func(a *ask.Answers) {
+		a.Images = []ask.Image{{Release: "1.36.2-20260911", Description: "nvidia image", Exists: ask.Known(true),
+			OfDate: ask.Known("1.36.3-20260911")}}
+	}, `system.amiRelease: is not the release of its date (nvidia image), which EKS wants (found "1.36.2-20260911"); ` +
+		`pin 1.36.3-20260911`},
 	{"no zone in common (field fault BR-68)", karpenterPool,
 		func(a *ask.Answers) { a.Offerings["g6.xlarge"] = ask.Known([]string{"us-west-2d"}) },
 		`pools[0] "gpu-l4".zones: no zone is left for g6.xlarge`},

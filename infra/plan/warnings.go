@@ -21,8 +21,8 @@ func (d *decision) warnings() []string {
 		}
 	}
 	for _, warning := range []string{
-		d.lockedOut(), d.fragmentable(), d.systemInOneZone(), d.rebalanced(), d.replaced(), d.emptied(),
-		d.displaced(),
+		d.lockedOut(), d.fragmentable(), d.systemInOneZone(), d.rebalanced(), d.lost(), d.degraded(), d.replaced(),
+		d.emptied(), d.displaced(), d.noRoomToRoll(),
 	} {
 		if warning != "" {
 			all = append(all, warning)
@@ -98,8 +98,7 @@ func (d *decision) replaced() (warning string) {
 		return ""
 	}
 	return fmt.Sprintf("this update replaces node groups that have nodes, which are drained when the new ones are "+
-		"there: "+
-		"%s. What a group is made of has changed: its instance types, its capacity type, or the zones that offer "+
+		"there; until then both need room in quotas and subnets: %s. What a group is made of has changed: its instance types, its capacity type, or the zones that offer "+
 		"them. "+
 		"Name the pool's zones to keep it where it is", strings.Join(going, ", "))
 }
@@ -143,7 +142,47 @@ func (d *decision) emptied() (warning string) {
 		strings.Join(going, ", ")
 }
 
-// leaving are the live groups with nodes that belong to some of the GPU pools, and that the plan has no more.
+// lost says which groups EKS has lost, and what the update makes in their place (M4).
+func (d *decision) lost() (warning string) {
+	var said []string
+	for _, p := range d.plan.Pools {
+		for _, g := range p.Groups {
+			for _, name := range d.earlier(g.Args) {
+				said = append(said, fmt.Sprintf("%s of pool %s is %s, and %s takes its place", name, p.Name(),
+					d.live.Groups[name].Status, g.Args.Name()))
+			}
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("EKS has lost node groups, and the update replaces them: %s. A lost group is deleted, and its "+
+		"nodes are drained, when the new one is there; until then both need room in quotas and subnets. Why EKS lost "+
+		"it: aws eks describe-nodegroup --cluster-name %s --nodegroup-name <name> --query nodegroup.health",
+		strings.Join(said, "; "), d.live.Name)
+}
+
+// degraded says which groups have issues in EKS. They work and are left alone. The issues themselves are not in what
+// the provider's data source answers.
+func (d *decision) degraded() (warning string) {
+	var said []string
+	for _, p := range d.plan.Pools {
+		for _, g := range p.Groups {
+			if d.liveGroup(g.Args).Degraded() {
+				said = append(said, fmt.Sprintf("%s of pool %s", g.Args.Name(), p.Name()))
+			}
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("node groups are DEGRADED in EKS, so no more than the nodes they have is promised: %s. They "+
+		"are not replaced; for the issues ask: aws eks describe-nodegroup --cluster-name %s --nodegroup-name <name> "+
+		"--query nodegroup.health", strings.Join(said, ", "), d.live.Name)
+}
+
+// leaving are the live groups with nodes that belong to some of the GPU pools, and that the plan has no more. Earlier
+// attempts at a planned group are not among them.
 func (d *decision) leaving(of func(Pool) bool) (going []string) {
 	zones := slices.Collect(maps.Keys(d.answers.ZoneIDs.Value()))
 	for _, p := range d.plan.Pools {
@@ -153,7 +192,7 @@ func (d *decision) leaving(of func(Pool) bool) (going []string) {
 		own := nodegroup.NamesOf(p.Name(), zones)
 		for _, name := range slices.Sorted(maps.Keys(d.live.Groups)) {
 			live := d.live.Groups[name]
-			if own.MatchString(name) && live.Desired > 0 && !slices.Contains(p.GroupNames(), name) {
+			if own.MatchString(name) && live.Desired > 0 && !p.attempted(name) {
 				going = append(going, fmt.Sprintf("%s (%d nodes)", name, live.Desired))
 			}
 		}
