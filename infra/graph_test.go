@@ -47,6 +47,7 @@ type registered struct {
 	Protect             bool
 	DeleteBeforeReplace bool
 	RetainOnDelete      bool
+	UpdateTimeout       string
 	DeleteTimeout       string
 	Inputs              map[string]any
 
@@ -105,6 +106,7 @@ func (g *graph) record(args pulumi.MockResourceArgs) {
 		Protect:             rpc.GetProtect(),
 		DeleteBeforeReplace: rpc.GetDeleteBeforeReplace(),
 		RetainOnDelete:      rpc.GetRetainOnDelete(),
+		UpdateTimeout:       rpc.GetCustomTimeouts().GetUpdate(),
 		DeleteTimeout:       rpc.GetCustomTimeouts().GetDelete(),
 	}
 	for key, value := range args.Inputs {

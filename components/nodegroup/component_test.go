@@ -184,6 +184,15 @@ func TestUpdateReplacesOneNodeAtATime(t *testing.T) {
 	}
 }
 
+// Review M5.
+func TestAnUpdateMayTakeLongerThanTheProviderWaits(t *testing.T) {
+	r := mustRun(t, func(a *nodegroup.Args) { a.Scaling = nodegroup.Fixed(10) })
+	want := nodegroup.Args{Scaling: nodegroup.Fixed(10)}.UpdateTimeout().String()
+	if got := r.Get(t, group, "gpu-l4-group").RPC.GetCustomTimeouts().GetUpdate(); got != want {
+		t.Errorf("%q, want %s", got, want)
+	}
+}
+
 func TestImageIsPinned(t *testing.T) {
 	in := mustRun(t, same).Get(t, group, "gpu-l4-group").Inputs
 	got := map[string]any{"amiType": in["amiType"], "version": in["version"], "releaseVersion": in["releaseVersion"]}

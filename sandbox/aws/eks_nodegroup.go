@@ -282,18 +282,22 @@ func updateNodeGroup(c *call) error {
 		// inputs wins over the live one.
 		g.Min, g.Max, g.Desired = live.Min, live.Max, live.Desired
 	}
-	for _, k := range []string{"launchTemplate", "version", "releaseVersion"} {
-		if !same(c.res.Outputs[k], c.out[k]) {
-			for _, i := range c.s.SortedInstances(func(i *world.Instance) bool {
-				return i.Group == g.Name && i.Running()
-			}) {
-				c.s.Terminate(i.ID, "replaced by the node group's update")
+	rolls := func(k string) bool { return !same(c.res.Outputs[k], c.out[k]) }
+	if slices.ContainsFunc(ofNodes, rolls) {
+		if err := c.s.Roll(g); err != nil {
+			for _, k := range ofNodes { // what the nodes are has not changed
+				c.out[k] = c.res.Outputs[k]
 			}
-			break
+			return &unfinished{fmt.Sprintf("waiting for EKS Node Group (%s) version update: unexpected state 'Failed', "+
+				"wanted target 'Successful'. last error: NodeCreationFailure: Couldn't proceed with upgrade process as "+
+				"new nodes are not joining node group %s (%v)", c.res.ID, str(c.out, "nodeGroupName"), err)}
 		}
 	}
 	return c.nodesCome(g, cluster)
 }
+
+// ofNodes are the properties with which EKS starts nodes: to change one replaces them.
+var ofNodes = []string{"launchTemplate", "version", "releaseVersion"}
 
 // readNodeGroup brings in what an autoscaler, a person or AWS itself did to the sizes.
 func readNodeGroup(c *call) error {

@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -216,6 +217,43 @@ func TestNodeGroupsThatAreMadeAndDoNotWork(t *testing.T) {
 			a.deletes(group)
 		})
 	}
+}
+
+// Review M5: EKS starts twice as many nodes as the group has zones before it takes the old ones away.
+func TestAnUpdateOfNodesNeedsRoomForNewOnesBesideThem(t *testing.T) {
+	g := groupsToRefuse(t)
+	old := with(g.good, obj{"releaseVersion": "1.36.3-20260827"})
+	group := g.create(tNodeGroup, "gpu", old)
+	nodes := func() (ids []string) {
+		g.look(func(s *world.State) {
+			for _, i := range s.SortedInstances(func(i *world.Instance) bool { return i.Running() }) {
+				ids = append(ids, i.ID)
+			}
+		})
+		return ids
+	}
+	before := nodes()
+	g.act(func(s *world.State) error { return s.SetQuota(world.QuotaGOnDemand, 19) }) // one of 4 vCPUs, and four more
+	_, err := g.tryUpdate(group, g.good)
+	wantError(t, err, "NodeCreationFailure", "VcpuLimitExceeded", "version update")
+	if after := nodes(); !slices.Equal(before, after) {
+		t.Errorf("the failed update left nodes %q of %q", after, before)
+	}
+	if read, _ := g.read(group); str(read.out, "releaseVersion") != "1.36.3-20260827" {
+		t.Errorf("it says that its nodes are of %v", read.out["releaseVersion"])
+	}
+	g.act(func(s *world.State) error { return s.SetQuota(world.QuotaGOnDemand, 20) })
+	g.update(group, g.good)
+	if after := nodes(); len(after) != 1 || after[0] == before[0] {
+		t.Errorf("with room, nodes are %q after %q", after, before)
+	}
+}
+
+func TestAGroupWithoutNodesStartsNoneToUpdateThem(t *testing.T) {
+	g := groupsToRefuse(t)
+	group := g.create(tNodeGroup, "gpu", with(g.sized(0, 0, 4), obj{"releaseVersion": "1.36.3-20260827"}))
+	g.act(func(s *world.State) error { return s.SetQuota(world.QuotaGOnDemand, 0) })
+	g.update(group, g.sized(0, 0, 4))
 }
 
 func TestAClusterWithoutNetworkPluginHasNoHealthyNodes(t *testing.T) {

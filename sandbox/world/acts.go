@@ -70,6 +70,19 @@ func (s *State) SetGroupBounds(g *Group, low, high int) error {
 	return s.Settle(g)
 }
 
+// SetGroupStatus makes EKS give a managed group another status, as it does by itself when a group has issues.
+func (s *State) SetGroupStatus(g *Group, status string) error {
+	if known := []string{"ACTIVE", "DEGRADED", "CREATE_FAILED", "DELETE_FAILED"}; !slices.Contains(known, status) {
+		return fmt.Errorf("%q is no status that a group can be given; known: %s", status, strings.Join(known, ", "))
+	}
+	r := s.Get(NodeGroupType, g.Cluster+":"+g.NodeGroup)
+	if r == nil {
+		return fmt.Errorf("ResourceNotFoundException: No node group found for name: %s.", g.NodeGroup)
+	}
+	r.Outputs["status"] = status
+	return nil
+}
+
 // NodePool describes a Karpenter or Auto Mode pool to ScaleNodePool: what its node class and requirements say.
 type NodePool struct {
 	Cluster, Name  string

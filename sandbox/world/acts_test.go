@@ -35,6 +35,17 @@ func group(s *State, low, desired, high int) *Group {
 	return g
 }
 
+func TestAGroupGetsOnlyStatusesThatEKSHas(t *testing.T) {
+	s := account()
+	g := group(s, 0, 1, 4)
+	wants(t, s.SetGroupStatus(g, "DEGRADED"), "ResourceNotFoundException", "gpu")
+	s.Put(&Resource{Type: NodeGroupType, ID: "c:gpu", Outputs: map[string]any{"status": "ACTIVE"}})
+	wants(t, s.SetGroupStatus(g, "SICK"), `"SICK" is no status`, "DEGRADED")
+	if err := s.SetGroupStatus(g, "DEGRADED"); err != nil || s.Get(NodeGroupType, "c:gpu").Outputs["status"] != "DEGRADED" {
+		t.Errorf("%v, %v", err, s.Get(NodeGroupType, "c:gpu").Outputs)
+	}
+}
+
 func somePool(spot bool) NodePool {
 	return NodePool{
 		Cluster:       "c",

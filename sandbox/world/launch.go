@@ -2,6 +2,7 @@ package world
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -125,6 +126,31 @@ func (s *State) Terminate(id, reason string) {
 	if i := s.Instances[id]; i != nil && i.Running() {
 		i.State, i.Reason = "terminated", reason
 	}
+}
+
+// Roll replaces the nodes of a group as EKS does: new ones first, twice as many as the group has zones, then the old ones
+// go. The error says what EC2 refused; then the old nodes stay and the new ones go. AWS says "up to" that many, so fewer
+// may do; and nothing is known here of a group without nodes, for which nothing is started.
+// https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html
+func (s *State) Roll(g *Group) error {
+	old := s.SortedInstances(func(i *Instance) bool { return i.Group == g.Name && i.Running() })
+	if len(old) == 0 {
+		return nil
+	}
+	zones := map[any]bool{}
+	for _, id := range g.Subnets {
+		zones[s.Get(SubnetType, id).Outputs["availabilityZone"]] = true
+	}
+	surge := *g
+	surge.Desired = len(old) + 2*len(zones)
+	if err := s.Settle(&surge); err != nil {
+		surge.Desired = len(old)
+		return errors.Join(err, s.Settle(&surge))
+	}
+	for _, i := range old {
+		s.Terminate(i.ID, "replaced by the node group's update")
+	}
+	return s.Settle(g)
 }
 
 // Settle starts and ends instances until the group has as many as it desires. The error says why it could not; what

@@ -30,6 +30,14 @@ var acts = map[string]struct {
 			}
 			return fmt.Sprintf("group %s now has bounds %d..%d", g.Name, low, high), s.SetGroupBounds(g, low, high)
 		}},
+	"status": {"<pool> <status>", "EKS's word for a managed group: ACTIVE, DEGRADED, CREATE_FAILED, DELETE_FAILED", 2, 2,
+		func(s *world.State, a []string) (string, error) {
+			g, err := s.GroupOfPool("", a[0])
+			if err != nil {
+				return "", err
+			}
+			return fmt.Sprintf("group %s is %s now", g.NodeGroup, a[1]), s.SetGroupStatus(g, a[1])
+		}},
 	"limit": {"<pool> <limit> <n>", "set a limit of a NodePool by hand: nvidia.com/gpu, cpu, memory or nodes", 3, 3,
 		func(s *world.State, a []string) (string, error) {
 			cluster, err := clusterWithNodePools(s)

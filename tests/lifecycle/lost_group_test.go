@@ -1,0 +1,120 @@
+package lifecycle
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/headroom-eks/headroom/capacity"
+	"github.com/headroom-eks/headroom/infra/config"
+	"github.com/headroom-eks/headroom/pool"
+	"github.com/headroom-eks/headroom/sandbox/run"
+	"github.com/headroom-eks/headroom/sandbox/world"
+)
+
+// stock empties or fills the zones of an instance type.
+func (e *environment) stock(instanceType string, there bool) {
+	e.t.Helper()
+	e.act(func(s *world.State) error {
+		for _, zone := range []string{"us-west-2a", "us-west-2b"} {
+			if there {
+				s.FillZone(zone, instanceType)
+			} else if err := s.EmptyZone(zone, instanceType, true); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// touched are the pools whose resources an update makes, changes or deletes, by what it does to the node group.
+func touched(r run.Result) map[string]string {
+	out := map[string]string{}
+	for key, op := range changes(r) {
+		if name, found := strings.CutSuffix(key, "-group NodeGroup"); found {
+			out[name] = op
+		}
+	}
+	return out
+}
+
+// Review M4, and the second try's finding 12: a group that EKS could not make is named and replaced, and nothing else
+// is; the pods that run on it get nodes first.
+func TestAGroupThatEKSCouldNotMakeIsReplacedByTheNextUpdate(t *testing.T) {
+	e := start(t, config.Environment{
+		Pools: []config.Pool{fixed("well", "g6.xlarge", 1), autoscaledFrom("scarce", "g6.2xlarge", 1, 3)},
+	})
+	e.stock("g6.2xlarge", false)
+	e.step("its update fails", func() { e.fails(e.Up, "CREATE_FAILED", "InsufficientInstanceCapacity") })
+	var first string
+	e.step("without stock the next one tries another group, and says so", func() {
+		first = e.group("scarce").NodeGroup
+		failed := e.fails(e.Up, "CREATE_FAILED", first+"-1")
+		if said := failed.Messages("warning"); !strings.Contains(said, first+" of pool scarce is CREATE_FAILED") {
+			e.t.Errorf("it says %q", said)
+		}
+	})
+	e.step("with stock it is replaced, and nothing else is", func() {
+		e.stock("g6.2xlarge", true)
+		done := e.up()
+		if p := promise(e.pool(done.Outputs, "scarce")); p != (promised{1, 3, 3, capacity.ConfiguredKind}) {
+			e.t.Errorf("scarce promises %+v", p)
+		}
+		if p := promise(e.pool(done.Outputs, "well")); p != (promised{1, 1, 1, capacity.NoAutoscaler}) {
+			e.t.Errorf("well promises %+v", p)
+		}
+		if got := touched(done); len(got) != 1 || !strings.Contains(got["pool-scarce"], "create-replacement") {
+			e.t.Errorf("it does %v", changes(done))
+		}
+		if last := e.group("scarce").NodeGroup; last != first+"-2" { // the one group of the pool
+			e.t.Errorf("%s lives after %s", last, first)
+		}
+	})
+	e.step("the update after it plans nothing", func() {
+		if planned := e.preview(); planned.Changed() || strings.Contains(planned.Messages("warning"), "EKS has lost") {
+			e.t.Errorf("it plans %v and says %q", planned.Ops(), planned.Messages("warning"))
+		}
+	})
+	e.step("everything goes", func() { e.down() })
+}
+
+// Review M4: a degraded group works and is left alone; nodes it does not have are not promised.
+func TestADegradedGroupStaysAndPromisesTheNodesItHas(t *testing.T) {
+	e := start(t, config.Environment{Pools: []config.Pool{autoscaledFrom("gpu-l4", "g6.xlarge", 1, 4)}})
+	e.up()
+	status := func(status string) {
+		e.act(func(s *world.State) error {
+			g, err := s.GroupOfPool("", "gpu-l4")
+			if err != nil {
+				return err
+			}
+			return s.SetGroupStatus(g, status)
+		})
+	}
+	e.step("degraded", func() {
+		status("DEGRADED")
+		done := e.up()
+		if p := promise(e.pool(done.Outputs, "gpu-l4")); p != (promised{1, 1, 1, capacity.Live}) {
+			e.t.Errorf("%+v", p)
+		}
+		if said := done.Messages("warning"); !strings.Contains(said, "DEGRADED") {
+			e.t.Errorf("it says %q", said)
+		}
+		if len(touched(done)) > 0 {
+			e.t.Errorf("it does %v", changes(done))
+		}
+		e.settled()
+	})
+	e.step("well again", func() {
+		status("ACTIVE")
+		if p := promise(e.pool(e.up().Outputs, "gpu-l4")); p != (promised{1, 4, 4, capacity.ConfiguredKind}) {
+			e.t.Errorf("%+v", p)
+		}
+	})
+}
+
+// autoscaledFrom is a pool of cluster-autoscaler on demand, with nodes from the start.
+func autoscaledFrom(name, instanceType string, nodes, most int) config.Pool {
+	p := autoscaled(name, instanceType, most)
+	p.NodeCount, p.CapacityTypes = new(nodes), []pool.CapacityType{pool.OnDemand}
+	return p
+}
