@@ -75,7 +75,8 @@ func (p Pool) observed(o Observed) capacityplan.PoolFacts {
 	if p.handedOver || o.NotMade[p.Name()] {
 		f.Ceilings = append(f.Ceilings, capacityplan.NotAppliedCeiling(f.Realized))
 	}
-	for _, bound := range []*capacityplan.Bound{p.live(o.Groups, f.Realized), p.liveNodePools(o.NodePools, f.Realized)} {
+	for _, bound := range []*capacityplan.Bound{p.live(o.Groups, f.Realized),
+		p.liveNodePools(o.NodePools, f.Realized)} {
 		if bound != nil {
 			f.Ceilings = append(f.Ceilings, *bound)
 		}
@@ -113,8 +114,8 @@ func (p Pool) live(groups map[string]ask.Answer[clusterautoscaler.Live],
 		case !group.Exists:
 			said = fmt.Sprintf("group %s does not exist; run pulumi up --refresh", name)
 		case group.Degraded():
-			said = fmt.Sprintf("group %s is DEGRADED in EKS and may get no more than the %d nodes it has; its health in "+
-				"EKS says why", name, now)
+			said = fmt.Sprintf("group %s is DEGRADED in EKS and may get no more than the %d nodes it has; its "+
+				"health in EKS says why", name, now)
 		case group.Max < g.Args.Scaling.Max:
 			said = fmt.Sprintf("group %s allows %d nodes in AWS, and %d are configured; run pulumi up --refresh", name,
 				group.Max, g.Args.Scaling.Max)

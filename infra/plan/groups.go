@@ -58,8 +58,8 @@ func (d *decision) addGroup(p *Pool, g Group) {
 	p.starting += max(0, g.Args.Scaling.Min-d.liveGroup(g.Args).Desired)
 }
 
-// attempt gives a group the name that lives, or the next one where EKS has lost what lives. Which attempt it is shows in
-// the names of the live groups alone, so the next update finds the group that this one made.
+// attempt gives a group the name that lives, or the next one where EKS has lost what lives. Which attempt it is shows
+// in the names of the live groups alone, so the next update finds the group that this one made.
 func (d *decision) attempt(args nodegroup.Args) nodegroup.Args {
 	if d.live == nil {
 		return args

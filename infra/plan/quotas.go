@@ -115,8 +115,8 @@ func (d *decision) startingNodes() {
 	}
 }
 
-// draws is the quota that a node of the pool takes from, and how many vCPUs. No quota when it has a choice, since it may
-// take what is left elsewhere.
+// draws is the quota that a node of the pool takes from, and how many vCPUs. No quota when it has a choice, since it
+// may take what is left elsewhere.
 func (d *decision) draws(p Pool) (code string, vcpus int) {
 	if p.Name() == config.SystemPool {
 		return capacityplan.StandardQuota, p.Facts.PerNode.VCPUs
@@ -137,8 +137,8 @@ type rolled struct {
 	groups         []string // that need the surge
 }
 
-// noRoomToRoll warns of quotas that cannot hold the nodes which EKS starts before it takes old ones away (M5). What runs
-// is what the live groups of the plan want; nodes of others and of NodePools are not known here, so silence is no
+// noRoomToRoll warns of quotas that cannot hold the nodes which EKS starts before it takes old ones away (M5). What
+// runs is what the live groups of the plan want; nodes of others and of NodePools are not known here, so silence is no
 // promise. Neither is a new version of a launch template: a changed disk or tag rolls nodes as well, and is seen by
 // Pulumi alone.
 func (d *decision) noRoomToRoll() (warning string) {
@@ -162,8 +162,9 @@ func (d *decision) noRoomToRoll() (warning string) {
 		r := quotas[code]
 		allowed, known := d.answers.Quotas[code].Get()
 		if known && r.surge > 0 && allowed < r.running+r.surge {
-			said = append(said, fmt.Sprintf("quota %s allows %d vCPUs, %d run in managed groups, and up to %d more are "+
-				"needed to replace the nodes of %s", code, allowed, r.running, r.surge, strings.Join(r.groups, ", ")))
+			said = append(said, fmt.Sprintf("quota %s allows %d vCPUs, %d run in managed groups, and up to %d more "+
+				"are needed to replace the nodes of %s", code, allowed, r.running, r.surge,
+				strings.Join(r.groups, ", ")))
 		}
 	}
 	if len(said) == 0 {

@@ -98,9 +98,9 @@ func (d *decision) replaced() (warning string) {
 		return ""
 	}
 	return fmt.Sprintf("this update replaces node groups that have nodes, which are drained when the new ones are "+
-		"there; until then both need room in quotas and subnets: %s. What a group is made of has changed: its instance types, its capacity type, or the zones that offer "+
-		"them. "+
-		"Name the pool's zones to keep it where it is", strings.Join(going, ", "))
+		"there; until then both need room in quotas and subnets: %s. What a group is made of has changed: its "+
+		"instance types, its capacity type, or the zones that offer them. Name the pool's zones to keep it where it "+
+		"is", strings.Join(going, ", "))
 }
 
 // displaced says which nodes are replaced because their pool is divided by ways of buying, or is divided no longer.

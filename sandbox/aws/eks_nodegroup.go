@@ -288,9 +288,9 @@ func updateNodeGroup(c *call) error {
 			for _, k := range ofNodes { // what the nodes are has not changed
 				c.out[k] = c.res.Outputs[k]
 			}
-			return &unfinished{fmt.Sprintf("waiting for EKS Node Group (%s) version update: unexpected state 'Failed', "+
-				"wanted target 'Successful'. last error: NodeCreationFailure: Couldn't proceed with upgrade process as "+
-				"new nodes are not joining node group %s (%v)", c.res.ID, str(c.out, "nodeGroupName"), err)}
+			return &unfinished{fmt.Sprintf("waiting for EKS Node Group (%s) version update: unexpected state "+
+				"'Failed', wanted target 'Successful'. last error: NodeCreationFailure: Couldn't proceed with upgrade "+
+				"process as new nodes are not joining node group %s (%v)", c.res.ID, str(c.out, "nodeGroupName"), err)}
 		}
 	}
 	return c.nodesCome(g, cluster)

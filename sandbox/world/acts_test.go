@@ -41,7 +41,8 @@ func TestAGroupGetsOnlyStatusesThatEKSHas(t *testing.T) {
 	wants(t, s.SetGroupStatus(g, "DEGRADED"), "ResourceNotFoundException", "gpu")
 	s.Put(&Resource{Type: NodeGroupType, ID: "c:gpu", Outputs: map[string]any{"status": "ACTIVE"}})
 	wants(t, s.SetGroupStatus(g, "SICK"), `"SICK" is no status`, "DEGRADED")
-	if err := s.SetGroupStatus(g, "DEGRADED"); err != nil || s.Get(NodeGroupType, "c:gpu").Outputs["status"] != "DEGRADED" {
+	if err := s.SetGroupStatus(g, "DEGRADED"); err != nil ||
+		s.Get(NodeGroupType, "c:gpu").Outputs["status"] != "DEGRADED" {
 		t.Errorf("%v, %v", err, s.Get(NodeGroupType, "c:gpu").Outputs)
 	}
 }

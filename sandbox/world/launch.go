@@ -128,9 +128,9 @@ func (s *State) Terminate(id, reason string) {
 	}
 }
 
-// Roll replaces the nodes of a group as EKS does: new ones first, twice as many as the group has zones, then the old ones
-// go. The error says what EC2 refused; then the old nodes stay and the new ones go. AWS says "up to" that many, so fewer
-// may do; and nothing is known here of a group without nodes, for which nothing is started.
+// Roll replaces the nodes of a group as EKS does: new ones first, twice as many as the group has zones, then the old
+// ones go. The error says what EC2 refused; then the old nodes stay and the new ones go. AWS says "up to" that many, so
+// fewer may do; and nothing is known here of a group without nodes, for which nothing is started.
 // https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html
 func (s *State) Roll(g *Group) error {
 	old := s.SortedInstances(func(i *Instance) bool { return i.Group == g.Name && i.Running() })

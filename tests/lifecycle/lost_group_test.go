@@ -118,3 +118,37 @@ func autoscaledFrom(name, instanceType string, nodes, most int) config.Pool {
 	p.NodeCount, p.CapacityTypes = new(nodes), []pool.CapacityType{pool.OnDemand}
 	return p
 }
+
+// Review M5: what the preview says of a quota without room is what the update then meets, and with room it goes on.
+func TestAnUpdateOfNodesWithoutRoomIsSaidBeforehand(t *testing.T) {
+	e := start(t, config.Environment{
+		System: config.System{AMIRelease: "1.36.3-20260827"},
+		Pools:  []config.Pool{fixed("gpu-l4", "g6.xlarge", 1)},
+	})
+	e.up()
+	const without = "quota L-DB2E81BA allows 8 vCPUs, 4 run in managed groups, and up to 16 more are needed"
+	e.quota(world.QuotaGOnDemand, 8)
+	e.change(func(env *config.Environment) { env.System.AMIRelease = "1.36.3-20260911" })
+	e.step("the preview warns and the update fails", func() {
+		if said := e.preview().Messages("warning"); !strings.Contains(said, without) {
+			e.t.Errorf("it says %q", said)
+		}
+		e.fails(e.Up, "NodeCreationFailure", "VcpuLimitExceeded")
+	})
+	e.step("with room it goes on", func() {
+		e.quota(world.QuotaGOnDemand, 20)
+		if done := e.up(); strings.Contains(done.Messages("warning"), "are needed to replace") {
+			e.t.Errorf("it says %q", done.Messages("warning"))
+		}
+		e.settled()
+	})
+}
+
+// Review m6: EKS wants the whole release, and the path of an image holds its date alone.
+func TestAReleaseOfAnotherPatchThanItsDateIsRefused(t *testing.T) {
+	e := start(t, config.Environment{
+		System: config.System{AMIRelease: "1.36.2-20260911"},
+		Pools:  []config.Pool{fixed("gpu-l4", "g6.xlarge", 1)},
+	})
+	e.refused(`system.amiRelease: is not the release of its date`, "pin 1.36.3-20260911")
+}

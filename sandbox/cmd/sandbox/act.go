@@ -30,7 +30,7 @@ var acts = map[string]struct {
 			}
 			return fmt.Sprintf("group %s now has bounds %d..%d", g.Name, low, high), s.SetGroupBounds(g, low, high)
 		}},
-	"status": {"<pool> <status>", "EKS's word for a managed group: ACTIVE, DEGRADED, CREATE_FAILED, DELETE_FAILED", 2, 2,
+	"status": {"<pool> <status>", "EKS's word for a managed group: ACTIVE, DEGRADED or CREATE_FAILED", 2, 2,
 		func(s *world.State, a []string) (string, error) {
 			g, err := s.GroupOfPool("", a[0])
 			if err != nil {
