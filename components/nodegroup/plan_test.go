@@ -154,7 +154,8 @@ func TestFixedGroupHasOneSize(t *testing.T) {
 // Tried-2, section 3: a name that is cut is still known for the pool's, or nobody hears that the group goes.
 func TestEveryNameOfAPoolIsKnownForIts(t *testing.T) {
 	for _, zone := range []string{"", "us-west-2a", "us-gov-west-1a"} {
-		for i, name := range []string{"gpu", "gpu-" + strings.Repeat("x", 36), "gpu", "gpu-" + strings.Repeat("x", 36)} {
+		long := "gpu-" + strings.Repeat("x", 36)
+		for i, name := range []string{"gpu", long, "gpu", long} {
 			args := forced{pool: name, zone: zone, arch: "x86_64"}.args()
 			args.Attempt = i / 2 * 37
 			group := args.Name()
