@@ -29,7 +29,9 @@ type Answers struct {
 	Network Network
 	// Live is this stack's cluster as it lives, nil when there is none.
 	Live Answer[*Live]
-	// Former is what the last update left; asked only of a stack that has a live cluster.
+	// Renamed is this stack's cluster as it lives, when the configuration gives it another name; else empty.
+	Renamed string
+	// Former is what the last update left.
 	Former Answer[Former]
 	// Entries are the principals of the configuration that have an access entry in the live cluster which no update of
 	// this stack made. An entry of a version that marked none counts as ours.

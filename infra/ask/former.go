@@ -34,11 +34,8 @@ type SecretsKey struct {
 // formerWithin bounds the question: a backend may let it wait for another update.
 const formerWithin = 20 * time.Second
 
-// former guards the key of a live cluster: what leaves the program is deleted.
+// former guards what the last update made: what leaves the program is deleted.
 func (a *asker) former() {
-	if a.answers.Live.Value() == nil {
-		return
-	}
 	outputs, err := outputsOf(a.ctx)
 	if err != nil {
 		a.answers.Former = unguarded[Former](&a.answers, "the outputs of this stack's last update", err)

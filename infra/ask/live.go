@@ -22,6 +22,10 @@ func (a *asker) live() {
 		a.answers.Live = unguarded[*Live](&a.answers, "clusters of the account", err)
 		return
 	}
+	if own := a.answers.Former.Value().Cluster; slices.Contains(clusters.Names, own) &&
+		len(liveNames([]string{own}, a.env.Cluster)) == 0 {
+		a.answers.Renamed = own
+	}
 	switch names := liveNames(clusters.Names, a.env.Cluster); len(names) {
 	case 0:
 		a.answers.Live = Known[*Live](nil)

@@ -36,6 +36,11 @@ func (d *decision) cluster() {
 	d.places()
 	d.access()
 	d.plan.Cluster.ControlPlaneZones = d.plan.Network.Private.ForControlPlane().Zones()
+	if d.answers.Renamed != "" {
+		d.problems().Add("cluster.name", "is another than "+d.answers.Renamed+", the live cluster of this stack; EKS "+
+			"renames none, so it would be deleted with everything in it", d.env.Cluster.Name,
+			"set it back, or run pulumi destroy first")
+	}
 	if d.live != nil {
 		d.anotherStack()
 		d.profileStays()

@@ -117,6 +117,8 @@ var awsRefusals = []struct {
 	{"the creator beside its own entry (FR-04)", access("arn:aws:iam::123456789012:role/runner", "edit"),
 		callerIs("runner"),
 		`cluster.access["ops"].principalArn: is whoever runs this update`},
+	{"a cluster that would be renamed", nil, func(a *ask.Answers) { a.Renamed = "headroom-former" },
+		`cluster.name: is another than headroom-former, the live cluster of this stack`},
 	{"a cluster of another stack (tried-2, F20)", nil, living(func(l *ask.Live) { l.Stack = "headroom/other" }),
 		`cluster.name: is that of a cluster in us-west-2 which stack headroom/other made (found "headroom-dev")`},
 	{"a profile that nodes run with (FR-14)", karpenterPool, func(a *ask.Answers) {

@@ -96,6 +96,11 @@ func whatEKSFixesStays(e *environment) {
 			e.untouched(e.Up, "which this stack made and the live cluster encrypts its secrets with", "remove it")
 		})
 	})
+	e.step("a live cluster is not renamed", func() {
+		e.trying(func(env *config.Environment) { env.Cluster.Name = "headroom-other" }, func() {
+			e.untouched(e.Up, "cluster.name: is another than headroom-test, the live cluster of this stack")
+		})
+	})
 	e.step("a zone more is for nodes, and one less is refused", func() {
 		zones := e.config.Network.Zones
 		e.change(func(env *config.Environment) { env.Network.Zones = append(slices.Clone(zones), "us-west-2c") })
