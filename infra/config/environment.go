@@ -46,7 +46,8 @@ type Environment struct {
 type Network struct {
 	// CIDR of the new VPC: private IPv4 addresses, /16 to /21.
 	CIDR string `json:"cidr,omitempty" jsonschema:"default=10.0.0.0/16"`
-	// Zones of the new VPC by name, at least two. A zone added at the end leaves the other subnets where they are;
+	// Zones of the new VPC by name, at least two. A zone added at the end leaves the other subnets where they are, and
+	// the control plane in the zones it was made with;
 	// managed groups of pools without zones of their own are replaced, since EKS cannot give a group another subnet.
 	Zones []string `json:"zones,omitempty"`
 	// NATGateways is how private subnets reach the internet. Without any, interface endpoints carry what nodes need.
