@@ -186,11 +186,13 @@ func editsTouchWhatTheyName(e *environment) {
 		e.changed(map[string]string{"pool-gpu-quad-group NodeGroup": "update"}, "labels")
 	})
 	e.step("a changed disk makes a new version of its launch template and rolls its group", func() {
+		e.quota(world.QuotaGOnDemand, 512) // new nodes come before old ones go
 		e.changePool("gpu-quad", func(p *config.Pool) { p.DiskGiB = 300 })
 		e.changed(map[string]string{
 			"pool-gpu-quad-group NodeGroup":         "update",
 			"pool-gpu-quad-template LaunchTemplate": "update",
 		}, "")
+		e.quota(world.QuotaGOnDemand, 64)
 	})
 }
 
