@@ -26,7 +26,14 @@ func (a *asker) live() {
 		len(liveNames([]string{own}, a.env.Cluster)) == 0 {
 		a.answers.Renamed = own
 	}
-	switch names := liveNames(clusters.Names, a.env.Cluster); len(names) {
+	names := liveNames(clusters.Names, a.env.Cluster)
+	if a.env.Cluster.UniqueSuffix {
+		if names, err = a.ownOf(names); err != nil {
+			a.answers.Live = unguarded[*Live](&a.answers, "which cluster is this stack's", err)
+			return
+		}
+	}
+	switch len(names) {
 	case 0:
 		a.answers.Live = Known[*Live](nil)
 	case 1:
@@ -46,6 +53,24 @@ func liveNames(all []string, c config.Cluster) (names []string) {
 		own = regexp.MustCompile("^" + regexp.QuoteMeta(c.Name) + "-[a-z0-9]{6}$")
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !own.MatchString(name) })
+}
+
+// ownOf leaves of clusters that may be this stack's the one of its last update; before the first has ended, those that
+// its mark gives to this stack, or that have none.
+func (a *asker) ownOf(names []string) (own []string, err error) {
+	if name := a.answers.Former.Value().Cluster; slices.Contains(names, name) {
+		return []string{name}, nil
+	}
+	for _, name := range names {
+		found, err := eks.LookupCluster(a.ctx, &eks.LookupClusterArgs{Name: name}, a.provider)
+		if err != nil {
+			return nil, err
+		}
+		if stack := found.Tags[pool.StackTag]; stack == "" || stack == a.answers.Account.Stack {
+			own = append(own, name)
+		}
+	}
+	return own, nil
 }
 
 func (a *asker) liveCluster(name string) Answer[*Live] {

@@ -152,3 +152,22 @@ func TestAReleaseOfAnotherPatchThanItsDateIsRefused(t *testing.T) {
 	})
 	e.refused(`system.amiRelease: is not the release of its date`, "pin 1.36.3-20260911")
 }
+
+// Which attempt lives is read from this stack's cluster, also where others have the same name with another suffix:
+// otherwise a second attempt would be taken for none and replaced.
+func TestALostGroupOfOneOfSeveralClustersOfANameIsReplacedOnce(t *testing.T) {
+	cluster := config.Cluster{Name: "shared", UniqueSuffix: true}
+	first := start(t, config.Environment{Cluster: cluster})
+	first.up()
+	e := inAccountOf(first, "second", config.Environment{
+		Cluster: cluster,
+		Pools:   []config.Pool{fixed("scarce", "g6.2xlarge", 1)},
+	})
+	e.stock("g6.2xlarge", false)
+	e.fails(e.Up, "CREATE_FAILED")
+	e.stock("g6.2xlarge", true)
+	if got := touched(e.up()); len(got) != 1 || !strings.Contains(got["pool-scarce"], "create-replacement") {
+		t.Errorf("it does %v", got)
+	}
+	e.settled()
+}
