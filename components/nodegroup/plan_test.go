@@ -159,6 +159,9 @@ func TestEveryNameOfAPoolIsKnownForIts(t *testing.T) {
 			args := forced{pool: name, zone: zone, arch: "x86_64"}.args()
 			args.Attempt = i / 2 * 37
 			group := args.Name()
+			if !groupName.MatchString(group) {
+				t.Errorf("%s has %d characters", group, len(group))
+			}
 			if own := nodegroup.NamesOf(name, []string{"us-west-2a", "us-gov-west-1a"}); !own.MatchString(group) {
 				t.Errorf("%s is not one of %s", group, own)
 			}

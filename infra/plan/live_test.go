@@ -198,16 +198,20 @@ func TestAGroupDegradedInOneZonePromisesTheNodesOfThatZone(t *testing.T) {
 	live := groups{}
 	for i, name := range planned.Pools[1].GroupNames() {
 		status := []string{"DEGRADED", "ACTIVE"}[i]
-		live[name] = ask.Known(clusterautoscaler.Live{Exists: true, Status: status, Max: 4})
+		live[name] = ask.Known(clusterautoscaler.Live{Exists: true, Status: status, Max: []int{4, 2}[i]})
 	}
-	p := promised(t, planned, func(o *Observed) {
-		o.Groups = live
-		o.Realized["gpu-l4"] = capacityplan.Realized{Nodes: map[capacityplan.Place]int{
-			{Zone: "us-west-2a", CapacityType: pool.OnDemand}: 1, {Zone: "us-west-2b", CapacityType: pool.OnDemand}: 2,
-		}}
-	})
-	if p.Nodes.Maximum != 5 || p.LargestGang != 4 {
-		t.Errorf("maximum %d, largest gang %d; want 5 and 4", p.Nodes.Maximum, p.LargestGang)
+	for _, working := range []int{0, 1} { // nodes in the other zone
+		p := promised(t, planned, func(o *Observed) {
+			o.Groups = live
+			o.Realized["gpu-l4"] = capacityplan.Realized{Nodes: map[capacityplan.Place]int{
+				{Zone: "us-west-2a", CapacityType: pool.OnDemand}: 1,
+				{Zone: "us-west-2b", CapacityType: pool.OnDemand}: working,
+			}}
+		})
+		if p.Nodes.Maximum != 3 || p.LargestGang != 2 {
+			t.Errorf("%d nodes in the other zone: maximum %d, largest gang %d; want 3 and 2", working,
+				p.Nodes.Maximum, p.LargestGang)
+		}
 	}
 }
 
