@@ -207,13 +207,15 @@ func (c *Cluster) secretsKey(ctx *pulumi.Context, name string, a Args) (pulumi.S
 func eksArgs(a Args, key pulumi.StringInput) *eks.ClusterArgs {
 	yes, no, mode := true, false, eks.AuthenticationModeApi
 	args := &eks.ClusterArgs{
-		Name:                      a.Name.ToStringOutput().ToStringPtrOutput(),
-		Version:                   pulumi.String(a.Version),
-		AuthenticationMode:        &mode,
-		VpcId:                     a.VpcID.ToStringOutput().ToStringPtrOutput(),
-		PrivateSubnetIds:          a.SubnetIDs,
-		EndpointPrivateAccess:     pulumi.Bool(true),
-		EndpointPublicAccess:      pulumi.Bool(len(a.PublicAccessCIDRs) > 0),
+		Name:                  a.Name.ToStringOutput().ToStringPtrOutput(),
+		Version:               pulumi.String(a.Version),
+		AuthenticationMode:    &mode,
+		VpcId:                 a.VpcID.ToStringOutput().ToStringPtrOutput(),
+		PrivateSubnetIds:      a.SubnetIDs,
+		EndpointPrivateAccess: pulumi.Bool(true),
+		// Set on the inner cluster: here the component would wait for a public endpoint, up to five minutes of every
+		// update, also where it cannot be reached (cluster.ts of v3.9.1). The program has a wait of its own.
+		EndpointPublicAccess:      pulumi.Bool(false),
 		EncryptionConfigKeyArn:    key.ToStringOutput().ToStringPtrOutput(),
 		EnabledClusterLogTypes:    pulumi.ToStringArray(a.LogTypes),
 		SkipDefaultNodeGroup:      &yes,
@@ -228,9 +230,6 @@ func eksArgs(a Args, key pulumi.StringInput) *eks.ClusterArgs {
 	}
 	if a.Stack != "" {
 		args.ClusterTags = pulumi.StringMap{pool.StackTag: pulumi.String(a.Stack)}
-	}
-	if len(a.PublicAccessCIDRs) > 0 {
-		args.PublicAccessCidrs = pulumi.ToStringArray(a.PublicAccessCIDRs)
 	}
 	if a.AutoMode.Enabled {
 		args.AutoMode = &eks.AutoModeOptionsArgs{

@@ -149,11 +149,26 @@ func TestComponentMakesNothingButControlPlaneAndNetworkAddons(t *testing.T) {
 	}
 }
 
+// On the inner cluster, so that the component does not wait for a public endpoint (tried-2, D3).
 func TestPublicEndpointOpensOnlyForListedRanges(t *testing.T) {
-	in := mustRun(t, func(a *cluster.Args) { a.PublicAccessCIDRs = []string{"203.0.113.0/24"} }).Get(t, component,
-		"cluster-eks").Inputs
-	if in["endpointPublicAccess"] != true || !cmp.Equal(in["publicAccessCidrs"], []any{"203.0.113.0/24"}) {
-		t.Errorf("public access %v for %v", in["endpointPublicAccess"], in["publicAccessCidrs"])
+	given := func() pulumi.Map {
+		return pulumi.Map{"vpcConfig": pulumi.Map{"endpointPublicAccess": pulumi.Bool(false)}}
+	}
+	opened := mustRun(t, func(a *cluster.Args) { a.PublicAccessCIDRs = []string{"203.0.113.0/24"} })
+	if in := opened.Get(t, component, "cluster-eks").Inputs; in["endpointPublicAccess"] != false ||
+		in["publicAccessCidrs"] != nil {
+		t.Errorf("the component is told %v for %v", in["endpointPublicAccess"], in["publicAccessCidrs"])
+	}
+	want := pulumi.Map{
+		"endpointPublicAccess": pulumi.Bool(true),
+		"publicAccessCidrs":    pulumi.StringArray{pulumi.String("203.0.113.0/24")},
+	}
+	if diff := cmp.Diff(want, transformed(t, opened, given()).Props["vpcConfig"]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(given()["vpcConfig"],
+		transformed(t, mustRun(t, same), given()).Props["vpcConfig"]); diff != "" {
+		t.Error(diff)
 	}
 }
 

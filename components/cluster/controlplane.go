@@ -21,6 +21,9 @@ func controlPlane(a Args) pulumi.ResourceTransform {
 		}
 		props := maps.Clone(r.Props)
 		props["upgradePolicy"] = pulumi.Map{"supportType": pulumi.String(a.UpgradePolicy)}
+		if len(a.PublicAccessCIDRs) > 0 {
+			props["vpcConfig"] = publicAccess(props["vpcConfig"], a.PublicAccessCIDRs)
+		}
 		props["bootstrapSelfManagedAddons"] = pulumi.Bool(false)
 		props["accessConfig"] = pulumi.Map{
 			"authenticationMode":                      pulumi.String("API"),
@@ -51,4 +54,21 @@ func controlPlane(a Args) pulumi.ResourceTransform {
 		}
 		return &pulumi.ResourceTransformResult{Props: props, Opts: opts}
 	}
+}
+
+// publicAccess opens the endpoint of a VPC configuration to the ranges. What is unknown of it stays so by itself.
+func publicAccess(given pulumi.Input, cidrs []string) pulumi.Input {
+	if vpc, ok := given.(pulumi.Map); ok {
+		vpc = maps.Clone(vpc)
+		vpc["endpointPublicAccess"], vpc["publicAccessCidrs"] = pulumi.Bool(true), pulumi.ToStringArray(cidrs)
+		return vpc
+	}
+	return pulumi.ToOutput(given).ApplyT(func(v any) any {
+		vpc, _ := v.(map[string]any)
+		vpc = maps.Clone(vpc)
+		if vpc != nil {
+			vpc["endpointPublicAccess"], vpc["publicAccessCidrs"] = true, cidrs
+		}
+		return vpc
+	})
 }
