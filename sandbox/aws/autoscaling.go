@@ -9,10 +9,6 @@ import (
 
 var groupTagRow = resourceRow{
 	typ:      "aws:autoscaling/tag:Tag",
-	create:   []string{"autoscaling:CreateOrUpdateTags"},
-	read:     []string{"autoscaling:DescribeTags"},
-	update:   []string{"autoscaling:CreateOrUpdateTags"},
-	delete:   []string{"autoscaling:DeleteTags"},
 	inputs:   []string{"autoscalingGroupName", "tag"},
 	required: []string{"autoscalingGroupName", "tag"},
 	replaces: []string{"autoscalingGroupName", "tag.key"},

@@ -44,6 +44,13 @@ func (b *Backend) update(f func(*world.State) error) error {
 	return b.world.Update(f)
 }
 
+func (b *Backend) note(token string) error {
+	if b.err != nil {
+		return b.err
+	}
+	return b.world.Note(token)
+}
+
 // CheckConfig refuses a region the sandbox has no zones for.
 func (b *Backend) CheckConfig(config resource.PropertyMap) []plugin.CheckFailure {
 	region := str(fromProperties(config), "region")
@@ -120,6 +127,9 @@ func (b *Backend) Create(r plugin.Request) (string, resource.PropertyMap, error)
 	}
 	c := &call{row: row, res: &world.Resource{Type: string(r.Type), URN: string(r.URN)}, in: in}
 	var failed error
+	if err := b.note(row.typ); err != nil {
+		return "", nil, err
+	}
 	err = b.update(func(s *world.State) error {
 		c.s = s
 		err := c.create()
@@ -146,7 +156,7 @@ func (b *Backend) Read(r plugin.Request) (inputs, outputs resource.PropertyMap, 
 		return nil, nil, false, err
 	}
 	err = b.view(func(s *world.State) error {
-		if err := denied(s, row.read...); err != nil {
+		if err := row.denied(s, ""); err != nil {
 			return err
 		}
 		res := s.Get(string(r.Type), r.ID)

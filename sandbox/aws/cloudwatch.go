@@ -23,10 +23,6 @@ var retentions = []string{
 
 var logGroupRow = resourceRow{
 	typ:      tLogGroup,
-	create:   []string{"logs:CreateLogGroup", "logs:PutRetentionPolicy"},
-	read:     []string{"logs:DescribeLogGroups"},
-	update:   []string{"logs:PutRetentionPolicy", "logs:TagResource"},
-	delete:   []string{"logs:DeleteLogGroup"},
 	inputs:   []string{"kmsKeyId", "logGroupClass", "name", "namePrefix", "retentionInDays", "skipDestroy"},
 	replaces: []string{"name", "namePrefix", "logGroupClass"},
 	tagged:   true,
@@ -70,11 +66,7 @@ func recreateLogGroup(c *call) {
 }
 
 var eventRuleRow = resourceRow{
-	typ:    tRule,
-	create: []string{"events:PutRule"},
-	read:   []string{"events:DescribeRule"},
-	update: []string{"events:PutRule", "events:TagResource"},
-	delete: []string{"events:DeleteRule"},
+	typ: tRule,
 	inputs: []string{
 		"description", "eventBusName", "eventPattern", "forceDestroy", "isEnabled", "name", "namePrefix", "roleArn",
 		"scheduleExpression", "state",
@@ -117,11 +109,7 @@ func checkEventRule(in obj, fail func(string, string)) {
 }
 
 var eventTargetRow = resourceRow{
-	typ:    tTarget,
-	create: []string{"events:PutTargets"},
-	read:   []string{"events:ListTargetsByRule"},
-	update: []string{"events:PutTargets"},
-	delete: []string{"events:RemoveTargets"},
+	typ: tTarget,
 	inputs: []string{
 		"arn", "deadLetterConfig", "eventBusName", "forceDestroy", "input", "inputPath", "inputTransformer",
 		"retryPolicy", "roleArn", "rule", "sqsTarget", "targetId",

@@ -11,11 +11,7 @@ import (
 )
 
 var addonRow = resourceRow{
-	typ:    tAddon,
-	create: []string{"eks:CreateAddon"},
-	read:   []string{"eks:DescribeAddon"},
-	update: []string{"eks:UpdateAddon", "eks:TagResource"},
-	delete: []string{"eks:DeleteAddon"},
+	typ: tAddon,
 	inputs: []string{
 		"addonName", "addonVersion", "clusterName", "configurationValues", "podIdentityAssociations", "preserve",
 		"resolveConflicts", "resolveConflictsOnCreate", "resolveConflictsOnUpdate", "serviceAccountRoleArn",
@@ -49,10 +45,6 @@ var addonRow = resourceRow{
 
 var accessEntryRow = resourceRow{
 	typ:      tEntry,
-	create:   []string{"eks:CreateAccessEntry"},
-	read:     []string{"eks:DescribeAccessEntry"},
-	update:   []string{"eks:UpdateAccessEntry", "eks:TagResource"},
-	delete:   []string{"eks:DeleteAccessEntry"},
 	inputs:   []string{"clusterName", "kubernetesGroups", "principalArn", "type", "userName"},
 	required: []string{"clusterName", "principalArn"},
 	replaces: []string{"clusterName", "principalArn", "type"},
@@ -85,9 +77,6 @@ func deleteAccessEntry(c *call) error { // the associations of an entry go with 
 
 var accessPolicyAssociationRow = resourceRow{
 	typ:      tAssoc,
-	create:   []string{"eks:AssociateAccessPolicy"},
-	read:     []string{"eks:ListAssociatedAccessPolicies"},
-	delete:   []string{"eks:DisassociateAccessPolicy"},
 	inputs:   []string{"accessScope", "clusterName", "policyArn", "principalArn"},
 	required: []string{"accessScope", "clusterName", "policyArn", "principalArn"},
 	replaces: []string{"accessScope", "clusterName", "policyArn", "principalArn"},
@@ -103,10 +92,6 @@ var accessPolicyAssociationRow = resourceRow{
 
 var podIdentityAssociationRow = resourceRow{
 	typ:      "aws:eks/podIdentityAssociation:PodIdentityAssociation",
-	create:   []string{"eks:CreatePodIdentityAssociation", "iam:PassRole"},
-	read:     []string{"eks:DescribePodIdentityAssociation"},
-	update:   []string{"eks:UpdatePodIdentityAssociation"},
-	delete:   []string{"eks:DeletePodIdentityAssociation"},
 	inputs:   []string{"clusterName", "namespace", "roleArn", "serviceAccount"},
 	required: []string{"clusterName", "namespace", "roleArn", "serviceAccount"},
 	replaces: []string{"clusterName", "namespace", "serviceAccount"},

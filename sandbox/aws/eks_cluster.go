@@ -27,11 +27,7 @@ var clusterRef = reference{
 }
 
 var clusterRow = resourceRow{
-	typ:    tCluster,
-	create: []string{"eks:CreateCluster"},
-	read:   []string{"eks:DescribeCluster"},
-	update: []string{"eks:UpdateClusterConfig", "eks:UpdateClusterVersion", "eks:TagResource"},
-	delete: []string{"eks:DeleteCluster"},
+	typ: tCluster,
 	inputs: []string{
 		"accessConfig", "bootstrapSelfManagedAddons", "computeConfig", "defaultAddonsToRemoves",
 		"enabledClusterLogTypes", "encryptionConfig", "forceUpdateVersion", "kubernetesNetworkConfig", "name",

@@ -12,11 +12,7 @@ import (
 )
 
 var nodeGroupRow = resourceRow{
-	typ:    tNodeGroup,
-	create: []string{"eks:CreateNodegroup"},
-	read:   []string{"eks:DescribeNodegroup"},
-	update: []string{"eks:UpdateNodegroupConfig", "eks:UpdateNodegroupVersion", "eks:TagResource"},
-	delete: []string{"eks:DeleteNodegroup"},
+	typ: tNodeGroup,
 	inputs: []string{
 		"amiType", "capacityType", "clusterName", "diskSize", "forceUpdateVersion", "instanceTypes", "labels",
 		"launchTemplate", "nodeGroupName", "nodeGroupNamePrefix", "nodeRepairConfig", "nodeRoleArn",

@@ -9,11 +9,7 @@ import (
 )
 
 var vpcEndpointRow = resourceRow{
-	typ:    tEndpoint,
-	create: []string{"ec2:CreateVpcEndpoint"},
-	read:   []string{"ec2:DescribeVpcEndpoints"},
-	update: []string{"ec2:ModifyVpcEndpoint"},
-	delete: []string{"ec2:DeleteVpcEndpoints"},
+	typ: tEndpoint,
 	inputs: []string{
 		"autoAccept", "ipAddressType", "policy", "privateDnsEnabled", "routeTableIds", "securityGroupIds",
 		"serviceName", "subnetIds", "vpcEndpointType", "vpcId",

@@ -9,10 +9,6 @@ import (
 
 var internetGatewayRow = resourceRow{
 	typ:      tGateway,
-	create:   []string{"ec2:CreateInternetGateway", "ec2:AttachInternetGateway"},
-	read:     []string{"ec2:DescribeInternetGateways"},
-	update:   []string{"ec2:CreateTags"},
-	delete:   []string{"ec2:DetachInternetGateway", "ec2:DeleteInternetGateway"},
 	inputs:   []string{"vpcId"},
 	refs:     []reference{vpcRef},
 	id:       "igw-{hex}",
@@ -48,10 +44,6 @@ func deleteInternetGateway(c *call) error {
 
 var eipRow = resourceRow{
 	typ:      tEip,
-	create:   []string{"ec2:AllocateAddress"},
-	read:     []string{"ec2:DescribeAddresses"},
-	update:   []string{"ec2:CreateTags"},
-	delete:   []string{"ec2:ReleaseAddress"},
 	inputs:   []string{"domain", "vpc", "instance", "networkInterface", "publicIpv4Pool", "networkBorderGroup"},
 	replaces: []string{"domain", "vpc"},
 	enums: map[string][]string{
@@ -79,10 +71,6 @@ func createEip(c *call) error {
 
 var natGatewayRow = resourceRow{
 	typ:      tNat,
-	create:   []string{"ec2:CreateNatGateway"},
-	read:     []string{"ec2:DescribeNatGateways"},
-	update:   []string{"ec2:CreateTags"},
-	delete:   []string{"ec2:DeleteNatGateway"},
 	inputs:   []string{"allocationId", "connectivityType", "privateIp", "subnetId"},
 	required: []string{"subnetId"},
 	replaces: []string{"allocationId", "connectivityType", "privateIp", "subnetId"},

@@ -24,11 +24,7 @@ var (
 )
 
 var roleRow = resourceRow{
-	typ:    tRole,
-	create: []string{"iam:CreateRole"},
-	read:   []string{"iam:GetRole"},
-	update: []string{"iam:UpdateAssumeRolePolicy", "iam:TagRole"},
-	delete: []string{"iam:DeleteRole"},
+	typ: tRole,
 	inputs: []string{
 		"assumeRolePolicy", "description", "forceDetachPolicies", "inlinePolicies", "managedPolicyArns",
 		"maxSessionDuration", "name", "namePrefix", "path", "permissionsBoundary",
@@ -80,10 +76,6 @@ func createRole(c *call) error {
 
 var instanceProfileRow = resourceRow{
 	typ:      tProfile,
-	create:   []string{"iam:CreateInstanceProfile", "iam:AddRoleToInstanceProfile"},
-	read:     []string{"iam:GetInstanceProfile"},
-	update:   []string{"iam:AddRoleToInstanceProfile", "iam:TagInstanceProfile"},
-	delete:   []string{"iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile"},
 	inputs:   []string{"name", "namePrefix", "path", "role"},
 	replaces: []string{"name", "namePrefix", "path"},
 	name: naming{

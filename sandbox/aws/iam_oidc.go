@@ -10,10 +10,6 @@ import (
 
 var oidcProviderRow = resourceRow{
 	typ:      tOIDC,
-	create:   []string{"iam:CreateOpenIDConnectProvider"},
-	read:     []string{"iam:GetOpenIDConnectProvider"},
-	update:   []string{"iam:UpdateOpenIDConnectProviderThumbprint", "iam:TagOpenIDConnectProvider"},
-	delete:   []string{"iam:DeleteOpenIDConnectProvider"},
 	inputs:   []string{"clientIdLists", "thumbprintLists", "url"},
 	required: []string{"clientIdLists", "url"},
 	replaces: []string{"url"},

@@ -20,10 +20,6 @@ var awsPolicies = []string{
 
 var policyRow = resourceRow{
 	typ:      tPolicy,
-	create:   []string{"iam:CreatePolicy"},
-	read:     []string{"iam:GetPolicy", "iam:GetPolicyVersion"},
-	update:   []string{"iam:CreatePolicyVersion", "iam:TagPolicy"},
-	delete:   []string{"iam:DeletePolicy"},
 	inputs:   []string{"description", "name", "namePrefix", "path", "policy"},
 	required: []string{"policy"},
 	replaces: []string{"description", "name", "namePrefix", "path"},
@@ -68,10 +64,6 @@ func checkManagedPolicy(c *call) error {
 
 var rolePolicyRow = resourceRow{
 	typ:      tRolePolicy,
-	create:   []string{"iam:PutRolePolicy"},
-	read:     []string{"iam:GetRolePolicy"},
-	update:   []string{"iam:PutRolePolicy"},
-	delete:   []string{"iam:DeleteRolePolicy"},
 	inputs:   []string{"name", "namePrefix", "policy", "role"},
 	required: []string{"policy", "role"},
 	replaces: []string{"name", "namePrefix", "role"},
@@ -112,9 +104,6 @@ func checkInlinePolicy(c *call) error {
 
 var rolePolicyAttachmentRow = resourceRow{
 	typ:      tAttachment,
-	create:   []string{"iam:AttachRolePolicy"},
-	read:     []string{"iam:ListAttachedRolePolicies"},
-	delete:   []string{"iam:DetachRolePolicy"},
 	inputs:   []string{"policyArn", "role"},
 	required: []string{"policyArn", "role"},
 	replaces: []string{"policyArn", "role"},

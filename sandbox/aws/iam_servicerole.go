@@ -10,10 +10,6 @@ import (
 
 var serviceLinkedRoleRow = resourceRow{
 	typ:      "aws:iam/serviceLinkedRole:ServiceLinkedRole",
-	create:   []string{"iam:CreateServiceLinkedRole"},
-	read:     []string{"iam:GetRole"},
-	update:   []string{"iam:UpdateRoleDescription"},
-	delete:   []string{"iam:DeleteServiceLinkedRole"},
 	inputs:   []string{"awsServiceName", "customSuffix", "description"},
 	required: []string{"awsServiceName"},
 	replaces: []string{"awsServiceName", "customSuffix"},

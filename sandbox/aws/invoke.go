@@ -10,69 +10,63 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// answer is a data-source call: the API action it needs and what it says.
-type answer struct {
-	action string // empty where the provider knows by itself
-	say    func(*world.State, obj) (obj, error)
-}
+// answers holds what every data-source call says, by token.
+var answers = map[string]func(*world.State, obj) (obj, error){
+	"aws:index/getPartition:getPartition":                 getPartition,
+	"aws:index/getRegion:getRegion":                       getRegion,
+	"aws:index/getCallerIdentity:getCallerIdentity":       getCallerIdentity,
+	"aws:index/getAvailabilityZones:getAvailabilityZones": getAvailabilityZones,
 
-// answers holds every data-source call by token.
-var answers = map[string]answer{
-	"aws:index/getPartition:getPartition":                 {"", getPartition},
-	"aws:index/getRegion:getRegion":                       {"", getRegion},
-	"aws:index/getCallerIdentity:getCallerIdentity":       {"sts:GetCallerIdentity", getCallerIdentity},
-	"aws:index/getAvailabilityZones:getAvailabilityZones": {"ec2:DescribeAvailabilityZones", getAvailabilityZones},
+	"aws:servicequotas/getServiceQuota:getServiceQuota": getServiceQuota,
 
-	"aws:servicequotas/getServiceQuota:getServiceQuota": {"servicequotas:GetServiceQuota", getServiceQuota},
+	"aws:ssm/getParameter:getParameter": getParameter,
 
-	"aws:ssm/getParameter:getParameter": {"ssm:GetParameter", getParameter},
+	"aws:sqs/getQueue:getQueue": getQueue,
 
-	"aws:sqs/getQueue:getQueue": {"sqs:GetQueueUrl", getQueue},
+	"aws:ec2/getInstanceType:getInstanceType":                   getInstanceType,
+	"aws:ec2/getInstanceTypes:getInstanceTypes":                 getInstanceTypes,
+	"aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings": getOfferings,
+	"aws:ec2/getInstances:getInstances":                         getInstances,
+	"aws:ec2/getInstance:getInstance":                           getInstance,
+	"aws:ec2/getSubnet:getSubnet":                               getSubnet,
+	"aws:ec2/getSubnets:getSubnets":                             getSubnets,
+	"aws:ec2/getVpcEndpointService:getVpcEndpointService":       getEndpointService,
+	"aws:ec2/getVpc:getVpc":                                     getVpc,
+	"aws:ec2/getLaunchTemplate:getLaunchTemplate":               getLaunchTemplate,
 
-	"aws:ec2/getInstanceType:getInstanceType":                   {"ec2:DescribeInstanceTypes", getInstanceType},
-	"aws:ec2/getInstanceTypes:getInstanceTypes":                 {"ec2:DescribeInstanceTypes", getInstanceTypes},
-	"aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings": {"ec2:DescribeInstanceTypeOfferings", getOfferings},
-	"aws:ec2/getInstances:getInstances":                         {"ec2:DescribeInstances", getInstances},
-	"aws:ec2/getInstance:getInstance":                           {"ec2:DescribeInstances", getInstance},
-	"aws:ec2/getSubnet:getSubnet":                               {"ec2:DescribeSubnets", getSubnet},
-	"aws:ec2/getSubnets:getSubnets":                             {"ec2:DescribeSubnets", getSubnets},
-	"aws:ec2/getVpcEndpointService:getVpcEndpointService": {"ec2:DescribeVpcEndpointServices",
-		getEndpointService},
-	"aws:ec2/getVpc:getVpc":                       {"ec2:DescribeVpcs", getVpc},
-	"aws:ec2/getLaunchTemplate:getLaunchTemplate": {"ec2:DescribeLaunchTemplates", getLaunchTemplate},
+	"aws:autoscaling/getGroup:getGroup": getAutoScalingGroup,
 
-	"aws:autoscaling/getGroup:getGroup": {"autoscaling:DescribeAutoScalingGroups", getAutoScalingGroup},
+	"aws:eks/getCluster:getCluster":                 getCluster,
+	"aws:eks/getClusters:getClusters":               getClusters,
+	"aws:eks/getClusterVersions:getClusterVersions": getClusterVersions,
+	"aws:eks/getNodeGroup:getNodeGroup":             getNodeGroup,
+	"aws:eks/getNodeGroups:getNodeGroups":           getNodeGroups,
+	"aws:eks/getAddonVersion:getAddonVersion":       getAddonVersion,
+	"aws:eks/getAddon:getAddon":                     getAddon,
+	"aws:eks/getAccessEntry:getAccessEntry":         getAccessEntry,
 
-	"aws:eks/getCluster:getCluster":                 {"eks:DescribeCluster", getCluster},
-	"aws:eks/getClusters:getClusters":               {"eks:ListClusters", getClusters},
-	"aws:eks/getClusterVersions:getClusterVersions": {"eks:DescribeClusterVersions", getClusterVersions},
-	"aws:eks/getNodeGroup:getNodeGroup":             {"eks:DescribeNodegroup", getNodeGroup},
-	"aws:eks/getNodeGroups:getNodeGroups":           {"eks:ListNodegroups", getNodeGroups},
-	"aws:eks/getAddonVersion:getAddonVersion":       {"eks:DescribeAddonVersions", getAddonVersion},
-	"aws:eks/getAddon:getAddon":                     {"eks:DescribeAddon", getAddon},
-	"aws:eks/getAccessEntry:getAccessEntry":         {"eks:DescribeAccessEntry", getAccessEntry},
-
-	"aws:iam/getRole:getRole":                       {"iam:GetRole", getRole},
-	"aws:iam/getRoles:getRoles":                     {"iam:ListRoles", getRoles},
-	"aws:iam/getPolicy:getPolicy":                   {"iam:GetPolicy", getPolicy},
-	"aws:iam/getInstanceProfile:getInstanceProfile": {"iam:GetInstanceProfile", getInstanceProfile},
+	"aws:iam/getRole:getRole":                       getRole,
+	"aws:iam/getRoles:getRoles":                     getRoles,
+	"aws:iam/getPolicy:getPolicy":                   getPolicy,
+	"aws:iam/getInstanceProfile:getInstanceProfile": getInstanceProfile,
 }
 
 // Invoke answers a data-source call. Arguments come back in the answer, as data sources do.
 func (b *Backend) Invoke(token string, args resource.PropertyMap) (resource.PropertyMap, error) {
-	a, known := answers[token]
+	say, known := answers[token]
 	if !known {
 		return nil, fmt.Errorf("the sandbox's AWS has no call %s; add its answer in sandbox/aws", token)
 	}
 	in := fromProperties(args)
 	var out obj
+	if err := b.note(token); err != nil {
+		return nil, err
+	}
 	err := b.view(func(s *world.State) error {
-		if a.action != "" {
-			if err := denied(s, a.action); err != nil {
-				return err
-			}
+		if err := denied(s, permissions[token].Read.List()...); err != nil {
+			return err
 		}
-		said, err := a.say(s, in)
+		said, err := say(s, in)
 		if err != nil {
 			return err
 		}

@@ -12,11 +12,7 @@ import (
 const tKey = "aws:kms/key:Key"
 
 var keyRow = resourceRow{
-	typ:    tKey,
-	create: []string{"kms:CreateKey"},
-	read:   []string{"kms:DescribeKey", "kms:GetKeyPolicy"},
-	update: []string{"kms:PutKeyPolicy", "kms:UpdateKeyDescription"},
-	delete: []string{"kms:ScheduleKeyDeletion"},
+	typ: tKey,
 	inputs: []string{
 		"bypassPolicyLockoutSafetyCheck", "customerMasterKeySpec", "deletionWindowInDays", "description",
 		"enableKeyRotation", "isEnabled", "keyUsage", "multiRegion", "policy", "rotationPeriodInDays",
@@ -74,10 +70,6 @@ func updateKey(c *call) error {
 
 var aliasRow = resourceRow{
 	typ:      "aws:kms/alias:Alias",
-	create:   []string{"kms:CreateAlias"},
-	read:     []string{"kms:ListAliases"},
-	update:   []string{"kms:UpdateAlias"},
-	delete:   []string{"kms:DeleteAlias"},
 	inputs:   []string{"name", "namePrefix", "targetKeyId"},
 	required: []string{"targetKeyId"},
 	replaces: []string{"name", "namePrefix"},
@@ -115,10 +107,6 @@ func checkAlias(in obj, fail func(string, string)) {
 
 var keyPolicyRow = resourceRow{
 	typ:      "aws:kms/keyPolicy:KeyPolicy",
-	create:   []string{"kms:PutKeyPolicy"},
-	read:     []string{"kms:GetKeyPolicy"},
-	update:   []string{"kms:PutKeyPolicy"},
-	delete:   []string{"kms:PutKeyPolicy"},
 	inputs:   []string{"bypassPolicyLockoutSafetyCheck", "keyId", "policy"},
 	required: []string{"keyId", "policy"},
 	replaces: []string{"keyId"},

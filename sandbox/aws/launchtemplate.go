@@ -8,11 +8,7 @@ import (
 )
 
 var launchTemplateRow = resourceRow{
-	typ:    tLaunchTemplate,
-	create: []string{"ec2:CreateLaunchTemplate"},
-	read:   []string{"ec2:DescribeLaunchTemplates", "ec2:DescribeLaunchTemplateVersions"},
-	update: []string{"ec2:CreateLaunchTemplateVersion"},
-	delete: []string{"ec2:DeleteLaunchTemplate"},
+	typ: tLaunchTemplate,
 	inputs: []string{
 		"blockDeviceMappings", "capacityReservationSpecification", "cpuOptions", "creditSpecification",
 		"defaultVersion", "description", "disableApiStop", "disableApiTermination", "ebsOptimized", "enclaveOptions",
@@ -93,10 +89,6 @@ func updateLaunchTemplate(c *call) error {
 
 var tagRow = resourceRow{
 	typ:      "aws:ec2/tag:Tag",
-	create:   []string{"ec2:CreateTags"},
-	read:     []string{"ec2:DescribeTags"},
-	update:   []string{"ec2:CreateTags"},
-	delete:   []string{"ec2:DeleteTags"},
 	inputs:   []string{"key", "resourceId", "value"},
 	required: []string{"key", "resourceId", "value"},
 	replaces: []string{"key", "resourceId"},

@@ -93,7 +93,7 @@ func tagsOrEmpty(in obj) any {
 // create makes the resource in the world.
 func (c *call) create() error {
 	r := c.row
-	if err := denied(c.s, r.create...); err != nil {
+	if err := r.denied(c.s, permissions[r.typ].Create); err != nil {
 		return err
 	}
 	if err := r.refused(c.in); err != nil {
@@ -187,7 +187,7 @@ func (c *call) fillIn(values obj) error {
 // change updates the resource in the world.
 func (c *call) change() error {
 	row := c.row
-	if err := denied(c.s, row.update...); err != nil {
+	if err := row.denied(c.s, permissions[row.typ].Update); err != nil {
 		return err
 	}
 	if err := row.refused(c.in); err != nil {
@@ -238,7 +238,7 @@ func (c *call) finish(hook func(*call) error) error {
 // remove deletes the resource from the world, with what goes along.
 func (c *call) remove() error {
 	row, s := c.row, c.s
-	if err := denied(s, row.delete...); err != nil {
+	if err := row.denied(s, permissions[row.typ].Delete); err != nil {
 		return err
 	}
 	var along []string

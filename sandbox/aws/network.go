@@ -29,11 +29,7 @@ var (
 )
 
 var vpcRow = resourceRow{
-	typ:    tVpc,
-	create: []string{"ec2:CreateVpc", "ec2:CreateTags"},
-	read:   []string{"ec2:DescribeVpcs"},
-	update: []string{"ec2:ModifyVpcAttribute", "ec2:CreateTags"},
-	delete: []string{"ec2:DeleteVpc"},
+	typ: tVpc,
 	inputs: []string{
 		"assignGeneratedIpv6CidrBlock", "cidrBlock", "enableDnsHostnames", "enableDnsSupport",
 		"enableNetworkAddressUsageMetrics", "instanceTenancy",
@@ -101,11 +97,7 @@ func createVpc(c *call) error {
 }
 
 var subnetRow = resourceRow{
-	typ:    tSubnet,
-	create: []string{"ec2:CreateSubnet", "ec2:CreateTags"},
-	read:   []string{"ec2:DescribeSubnets"},
-	update: []string{"ec2:ModifySubnetAttribute", "ec2:CreateTags"},
-	delete: []string{"ec2:DeleteSubnet"},
+	typ: tSubnet,
 	inputs: []string{
 		"assignIpv6AddressOnCreation", "availabilityZone", "availabilityZoneId", "cidrBlock",
 		"enableResourceNameDnsARecordOnLaunch", "mapPublicIpOnLaunch", "privateDnsHostnameTypeOnLaunch", "vpcId",

@@ -9,10 +9,6 @@ import (
 
 var routeTableRow = resourceRow{
 	typ:      tRouteTable,
-	create:   []string{"ec2:CreateRouteTable"},
-	read:     []string{"ec2:DescribeRouteTables"},
-	update:   []string{"ec2:CreateRoute", "ec2:CreateTags"},
-	delete:   []string{"ec2:DeleteRouteTable"},
 	inputs:   []string{"propagatingVgws", "routes", "vpcId"},
 	required: []string{"vpcId"},
 	replaces: []string{"vpcId"},
@@ -40,11 +36,7 @@ var routeTableRow = resourceRow{
 }
 
 var routeRow = resourceRow{
-	typ:    "aws:ec2/route:Route",
-	create: []string{"ec2:CreateRoute"},
-	read:   []string{"ec2:DescribeRouteTables"},
-	update: []string{"ec2:ReplaceRoute"},
-	delete: []string{"ec2:DeleteRoute"},
+	typ: "aws:ec2/route:Route",
 	inputs: []string{
 		"routeTableId", "destinationCidrBlock", "destinationIpv6CidrBlock", "destinationPrefixListId", "gatewayId",
 		"natGatewayId", "vpcEndpointId", "egressOnlyGatewayId", "transitGatewayId", "networkInterfaceId",
@@ -86,10 +78,6 @@ func deriveRoute(_ *world.State, in obj) (obj, error) {
 
 var routeTableAssociationRow = resourceRow{
 	typ:      "aws:ec2/routeTableAssociation:RouteTableAssociation",
-	create:   []string{"ec2:AssociateRouteTable"},
-	read:     []string{"ec2:DescribeRouteTables"},
-	update:   []string{"ec2:ReplaceRouteTableAssociation"},
-	delete:   []string{"ec2:DisassociateRouteTable"},
 	inputs:   []string{"routeTableId", "subnetId", "gatewayId"},
 	required: []string{"routeTableId"},
 	replaces: []string{"subnetId", "gatewayId"},

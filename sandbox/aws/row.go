@@ -13,8 +13,6 @@ import (
 // the files named after services.
 type resourceRow struct {
 	typ string // Pulumi token
-	// API actions behind each operation; several when the provider makes several calls.
-	create, read, update, delete []string
 
 	inputs   []string // every input property there is, but for tags
 	required []string
@@ -134,6 +132,11 @@ func rowOf(typ string) (*resourceRow, error) {
 		return r, nil
 	}
 	return nil, fmt.Errorf("the sandbox's AWS has no resource type %s; add its row in sandbox/aws", typ)
+}
+
+// denied is the error of a caller who may not do the actions, or read the type.
+func (row *resourceRow) denied(s *world.State, actions Actions) error {
+	return denied(s, append(actions.List(), permissions[row.typ].Read.List()...)...)
 }
 
 // denied is the error of a caller without permission, in the service's own spelling.

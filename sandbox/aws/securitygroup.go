@@ -12,10 +12,6 @@ import (
 
 var securityGroupRow = resourceRow{
 	typ:      tSecurityGroup,
-	create:   []string{"ec2:CreateSecurityGroup"},
-	read:     []string{"ec2:DescribeSecurityGroups"},
-	update:   []string{"ec2:CreateTags"},
-	delete:   []string{"ec2:DeleteSecurityGroup"},
 	inputs:   []string{"description", "egress", "ingress", "name", "namePrefix", "revokeRulesOnDelete", "vpcId"},
 	replaces: []string{"description", "name", "namePrefix", "vpcId"},
 	name: naming{
@@ -76,11 +72,7 @@ func createSecurityGroup(c *call) error {
 }
 
 var securityGroupRuleRow = resourceRow{
-	typ:    "aws:ec2/securityGroupRule:SecurityGroupRule",
-	create: []string{"ec2:AuthorizeSecurityGroupIngress", "ec2:AuthorizeSecurityGroupEgress"},
-	read:   []string{"ec2:DescribeSecurityGroups"},
-	update: []string{"ec2:UpdateSecurityGroupRuleDescriptionsIngress"},
-	delete: []string{"ec2:RevokeSecurityGroupIngress", "ec2:RevokeSecurityGroupEgress"},
+	typ: "aws:ec2/securityGroupRule:SecurityGroupRule",
 	inputs: []string{
 		"cidrBlocks", "description", "fromPort", "ipv6CidrBlocks", "prefixListIds", "protocol", "securityGroupId",
 		"self", "sourceSecurityGroupId", "toPort", "type",
@@ -129,11 +121,7 @@ var (
 // directedRule is the row of the newer rule types, one for each direction.
 func directedRule(direction string) resourceRow {
 	return resourceRow{
-		typ:    "aws:vpc/securityGroup" + direction + "Rule:SecurityGroup" + direction + "Rule",
-		create: []string{"ec2:AuthorizeSecurityGroup" + direction},
-		read:   []string{"ec2:DescribeSecurityGroupRules"},
-		update: []string{"ec2:ModifySecurityGroupRules"},
-		delete: []string{"ec2:RevokeSecurityGroup" + direction},
+		typ: "aws:vpc/securityGroup" + direction + "Rule:SecurityGroup" + direction + "Rule",
 		inputs: []string{
 			"cidrIpv4", "cidrIpv6", "description", "fromPort", "ipProtocol", "prefixListId",
 			"referencedSecurityGroupId", "securityGroupId", "toPort",

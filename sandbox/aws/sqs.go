@@ -11,11 +11,7 @@ import (
 const tQueue = "aws:sqs/queue:Queue"
 
 var queueRow = resourceRow{
-	typ:    tQueue,
-	create: []string{"sqs:CreateQueue"},
-	read:   []string{"sqs:GetQueueAttributes"},
-	update: []string{"sqs:SetQueueAttributes", "sqs:TagQueue"},
-	delete: []string{"sqs:DeleteQueue"},
+	typ: tQueue,
 	inputs: []string{
 		"contentBasedDeduplication", "deduplicationScope", "delaySeconds", "fifoQueue", "fifoThroughputLimit",
 		"kmsDataKeyReusePeriodSeconds", "kmsMasterKeyId", "maxMessageSize", "messageRetentionSeconds", "name",
@@ -93,10 +89,6 @@ func createQueue(c *call) error {
 
 var queuePolicyRow = resourceRow{
 	typ:      "aws:sqs/queuePolicy:QueuePolicy",
-	create:   []string{"sqs:SetQueueAttributes"},
-	read:     []string{"sqs:GetQueueAttributes"},
-	update:   []string{"sqs:SetQueueAttributes"},
-	delete:   []string{"sqs:SetQueueAttributes"},
 	inputs:   []string{"policy", "queueUrl"},
 	required: []string{"policy", "queueUrl"},
 	replaces: []string{"queueUrl"},

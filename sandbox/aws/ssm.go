@@ -11,11 +11,7 @@ import (
 const tParameter = "aws:ssm/parameter:Parameter"
 
 var parameterRow = resourceRow{
-	typ:    tParameter,
-	create: []string{"ssm:PutParameter"},
-	read:   []string{"ssm:GetParameter"},
-	update: []string{"ssm:PutParameter", "ssm:AddTagsToResource"},
-	delete: []string{"ssm:DeleteParameter"},
+	typ: tParameter,
 	inputs: []string{
 		"allowedPattern", "arn", "dataType", "description", "insecureValue", "keyId", "name", "overwrite", "tier",
 		"type", "value",

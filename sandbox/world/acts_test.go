@@ -304,3 +304,19 @@ func TestEveryZoneOfEveryRegionHasItsOwnId(t *testing.T) {
 		}
 	}
 }
+
+func TestWhoeverIsGrantedActionsMayDoNoOthers(t *testing.T) {
+	s := account()
+	s.Granted = []string{"ec2:DescribeVpcs", "eks:*"}
+	for action, allowed := range map[string]bool{
+		"ec2:DescribeVpcs": true, "eks:CreateCluster": true, "ec2:CreateVpc": false,
+	} {
+		if s.Allowed(action) != allowed {
+			t.Errorf("%s allowed: %v", action, !allowed)
+		}
+	}
+	does(t, s.Deny("eks:CreateCluster"))
+	if s.Allowed("eks:CreateCluster") {
+		t.Error("what is granted and denied is allowed")
+	}
+}

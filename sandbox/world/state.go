@@ -31,7 +31,9 @@ type State struct {
 	TakenAddresses     map[string]int      `json:"takenAddresses"`     // by subnet id, taken by somebody else
 	ServiceLinkedRoles []string            `json:"serviceLinkedRoles"` // role names
 	Denied             []string            `json:"denied"`             // API actions refused, with * as wildcard
-	Generations        map[string]int      `json:"generations"`        // how often a thing of this name was made
+	// API actions allowed, and no others; all when empty
+	Granted     []string       `json:"granted,omitempty"`
+	Generations map[string]int `json:"generations"` // how often a thing of this name was made
 
 	// Objects are the Kubernetes objects, by ObjectKey. sandbox/kubernetes owns their shape.
 	Objects map[string]json.RawMessage `json:"objects"`
@@ -178,10 +180,11 @@ func (s *State) Hex(seed string, n int) string {
 
 // Allowed reports whether the caller may perform an API action, for example "ec2:DescribeInstances".
 func (s *State) Allowed(action string) bool {
-	return !slices.ContainsFunc(s.Denied, func(pattern string) bool {
+	covers := func(pattern string) bool {
 		matched, err := path.Match(strings.ToLower(pattern), strings.ToLower(action))
 		return err == nil && matched
-	})
+	}
+	return !slices.ContainsFunc(s.Denied, covers) && (len(s.Granted) == 0 || slices.ContainsFunc(s.Granted, covers))
 }
 
 // Now is the clock of the world; a variable so that tests can stop it.

@@ -12,6 +12,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -29,7 +31,8 @@ type World struct {
 
 	mu    sync.Mutex
 	state *State
-	stamp stamp // of the file that state was read from
+	stamp stamp           // of the file that state was read from
+	noted map[string]bool // what this handle has noted
 }
 
 // stamp changes whenever the file does: it is always replaced, never written in place.
@@ -85,6 +88,40 @@ func (w *World) Update(f func(*State) error) error {
 		return err
 	}
 	return nil
+}
+
+// Note keeps that AWS was called for a resource type or a question, in a file of lines beside the world's: the state is
+// not written again for every question.
+func (w *World) Note(token string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.noted[token] {
+		return nil
+	}
+	file, err := os.OpenFile(w.path+".calls", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, err := file.WriteString(token + "\n"); err != nil {
+		return err
+	}
+	if w.noted == nil {
+		w.noted = map[string]bool{}
+	}
+	w.noted[token] = true
+	return nil
+}
+
+// Noted lists what every process noted, each once.
+func (w *World) Noted() ([]string, error) {
+	data, err := os.ReadFile(w.path + ".calls")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	lines := strings.Fields(string(data))
+	slices.Sort(lines)
+	return slices.Compact(lines), nil
 }
 
 func (w *World) load() error {

@@ -175,3 +175,21 @@ func TestSeveralProcessesLoseNoUpdate(t *testing.T) {
 		t.Errorf("files left beside the world: %v", files)
 	}
 }
+
+func TestCallsAreNotedOnceByEveryProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "world.json")
+	for range 2 { // two providers of one account
+		w, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, token := range []string{"b", "a", "b"} {
+			if err := w.Note(token); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if noted, err := w.Noted(); err != nil || !slices.Equal(noted, []string{"a", "b"}) {
+			t.Errorf("%q, %v", noted, err)
+		}
+	}
+}

@@ -1,0 +1,386 @@
+package aws
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Actions are API actions, as IAM names them, with a space between.
+type Actions string
+
+// List is the actions one by one.
+func (a Actions) List() []string { return strings.Fields(string(a)) }
+
+// Permission is what the caller needs for one resource type, or for one question: a question only reads.
+//
+// Where the provider makes a call under a condition (a tag, an alias, a limit that is reached), the call is in the
+// list.
+type Permission struct {
+	Read                   Actions
+	Create, Update, Delete Actions // beside Read: the provider reads before and after it writes
+	// Source is where the actions were read; a Permission without one is a belief.
+	Source string
+}
+
+// Writes are the actions of creations, updates and deletions together.
+func (p Permission) Writes() []string {
+	return slices.Concat(p.Create.List(), p.Update.List(), p.Delete.List())
+}
+
+// PermissionOf a resource type or a question, by its Pulumi token.
+func PermissionOf(token string) (Permission, error) {
+	p, known := permissions[token]
+	if !known {
+		return p, fmt.Errorf("%s: has no row in sandbox/aws/permissions.go; add one, with its source", token)
+	}
+	return p, nil
+}
+
+// Beliefs are the tokens of rows without a source.
+func Beliefs() (tokens []string) {
+	for token, p := range permissions {
+		if p.Source == "" && cmp.Or(p.Read, p.Create) != "" {
+			tokens = append(tokens, token)
+		}
+	}
+	slices.Sort(tokens)
+	return tokens
+}
+
+const (
+	// Files of the provider that Pulumi's wraps, whose calls were read.
+	upstream = "https://github.com/hashicorp/terraform-provider-aws/blob/main/internal/service/"
+	// CloudFormation's registry, field handlers: what a service checks of its caller beside the call itself is there
+	// alone.
+	registry = "https://github.com/pulumi/pulumi-aws-native/blob/master/aws-cloudformation-schema/"
+)
+
+// permissions by token. A resource type's row in table and a question's answer ask here.
+var permissions = map[string]Permission{
+	"aws:index/getPartition:getPartition":                 {},
+	"aws:index/getRegion:getRegion":                       {},
+	"aws:index/getCallerIdentity:getCallerIdentity":       {Read: "sts:GetCallerIdentity"},
+	"aws:index/getAvailabilityZones:getAvailabilityZones": {Read: "ec2:DescribeAvailabilityZones"},
+
+	// The default is asked first, and without the right to ask it there is no answer at all (aws-review m8).
+	"aws:servicequotas/getServiceQuota:getServiceQuota": {
+		Read:   "servicequotas:GetAWSDefaultServiceQuota servicequotas:GetServiceQuota",
+		Source: upstream + "servicequotas/service_quota_data_source.go",
+	},
+
+	"aws:ssm/getParameter:getParameter": {Read: "ssm:GetParameter"},
+
+	"aws:sqs/getQueue:getQueue": {Read: "sqs:GetQueueUrl sqs:GetQueueAttributes sqs:ListQueueTags"},
+
+	"aws:ec2/getInstanceType:getInstanceType":                   {Read: "ec2:DescribeInstanceTypes"},
+	"aws:ec2/getInstanceTypes:getInstanceTypes":                 {Read: "ec2:DescribeInstanceTypes"},
+	"aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings": {Read: "ec2:DescribeInstanceTypeOfferings"},
+	"aws:ec2/getInstances:getInstances":                         {Read: "ec2:DescribeInstances"},
+	"aws:ec2/getInstance:getInstance": {
+		Read: "ec2:DescribeInstances ec2:DescribeInstanceAttribute ec2:DescribeInstanceCreditSpecifications " +
+			"ec2:DescribeInstanceTypes ec2:DescribeVolumes ec2:DescribeTags",
+	},
+	"aws:ec2/getSubnet:getSubnet":                         {Read: "ec2:DescribeSubnets"},
+	"aws:ec2/getSubnets:getSubnets":                       {Read: "ec2:DescribeSubnets"},
+	"aws:ec2/getVpcEndpointService:getVpcEndpointService": {Read: "ec2:DescribeVpcEndpointServices"},
+	"aws:ec2/getVpc:getVpc": {
+		Read: "ec2:DescribeVpcs ec2:DescribeVpcAttribute ec2:DescribeRouteTables",
+	},
+	"aws:ec2/getLaunchTemplate:getLaunchTemplate": {
+		Read: "ec2:DescribeLaunchTemplates ec2:DescribeLaunchTemplateVersions",
+	},
+
+	"aws:autoscaling/getGroup:getGroup": {Read: "autoscaling:DescribeAutoScalingGroups"},
+
+	"aws:eks/getCluster:getCluster":                 {Read: "eks:DescribeCluster"},
+	"aws:eks/getClusters:getClusters":               {Read: "eks:ListClusters"},
+	"aws:eks/getClusterVersions:getClusterVersions": {Read: "eks:DescribeClusterVersions"},
+	"aws:eks/getNodeGroup:getNodeGroup":             {Read: "eks:DescribeNodegroup"},
+	"aws:eks/getNodeGroups:getNodeGroups":           {Read: "eks:ListNodegroups"},
+	"aws:eks/getAddonVersion:getAddonVersion":       {Read: "eks:DescribeAddonVersions"},
+	"aws:eks/getAddon:getAddon":                     {Read: "eks:DescribeAddon"},
+	"aws:eks/getAccessEntry:getAccessEntry":         {Read: "eks:DescribeAccessEntry"},
+
+	"aws:iam/getRole:getRole":                       {Read: "iam:GetRole"},
+	"aws:iam/getRoles:getRoles":                     {Read: "iam:ListRoles"},
+	"aws:iam/getPolicy:getPolicy":                   {Read: "iam:GetPolicy iam:GetPolicyVersion"},
+	"aws:iam/getInstanceProfile:getInstanceProfile": {Read: "iam:GetInstanceProfile"},
+
+	"aws:ec2/vpc:Vpc": {
+		Read: "ec2:DescribeVpcs ec2:DescribeVpcAttribute ec2:DescribeNetworkAcls ec2:DescribeRouteTables " +
+			"ec2:DescribeSecurityGroups",
+		Create: "ec2:CreateVpc ec2:CreateTags ec2:ModifyVpcAttribute",
+		Update: "ec2:ModifyVpcAttribute ec2:CreateTags ec2:DeleteTags",
+		Delete: "ec2:DeleteVpc",
+		Source: upstream + "ec2/vpc_.go",
+	},
+	// A deletion first takes away interfaces that Lambda and others left behind.
+	"aws:ec2/subnet:Subnet": {
+		Read:   "ec2:DescribeSubnets ec2:DescribeNetworkInterfaces",
+		Create: "ec2:CreateSubnet ec2:CreateTags ec2:ModifySubnetAttribute",
+		Update: "ec2:ModifySubnetAttribute ec2:CreateTags ec2:DeleteTags",
+		Delete: "ec2:DeleteSubnet",
+	},
+	"aws:ec2/internetGateway:InternetGateway": {
+		Read:   "ec2:DescribeInternetGateways",
+		Create: "ec2:CreateInternetGateway ec2:AttachInternetGateway ec2:CreateTags",
+		Update: "ec2:CreateTags ec2:DeleteTags",
+		Delete: "ec2:DetachInternetGateway ec2:DeleteInternetGateway",
+		Source: upstream + "ec2/vpc_internet_gateway.go",
+	},
+	"aws:ec2/routeTable:RouteTable": {
+		Read:   "ec2:DescribeRouteTables",
+		Create: "ec2:CreateRouteTable ec2:CreateRoute ec2:CreateTags",
+		Update: "ec2:CreateRoute ec2:ReplaceRoute ec2:DeleteRoute ec2:CreateTags ec2:DeleteTags",
+		Delete: "ec2:DisassociateRouteTable ec2:DeleteRouteTable",
+	},
+	"aws:ec2/route:Route": {
+		Read:   "ec2:DescribeRouteTables",
+		Create: "ec2:CreateRoute",
+		Update: "ec2:ReplaceRoute",
+		Delete: "ec2:DeleteRoute",
+	},
+	"aws:ec2/routeTableAssociation:RouteTableAssociation": {
+		Read:   "ec2:DescribeRouteTables",
+		Create: "ec2:AssociateRouteTable",
+		Update: "ec2:ReplaceRouteTableAssociation",
+		Delete: "ec2:DisassociateRouteTable",
+	},
+	"aws:ec2/eip:Eip": {
+		Read:   "ec2:DescribeAddresses ec2:DescribeAddressesAttribute",
+		Create: "ec2:AllocateAddress ec2:CreateTags",
+		Update: "ec2:CreateTags ec2:DeleteTags",
+		Delete: "ec2:DisassociateAddress ec2:ReleaseAddress",
+		Source: upstream + "ec2/ec2_eip.go",
+	},
+	"aws:ec2/natGateway:NatGateway": {
+		Read:   "ec2:DescribeNatGateways",
+		Create: "ec2:CreateNatGateway ec2:CreateTags",
+		Update: "ec2:CreateTags ec2:DeleteTags",
+		Delete: "ec2:DeleteNatGateway",
+		Source: upstream + "ec2/vpc_nat_gateway.go",
+	},
+	"aws:ec2/vpcEndpoint:VpcEndpoint": {
+		Read:   "ec2:DescribeVpcEndpoints ec2:DescribePrefixLists",
+		Create: "ec2:CreateVpcEndpoint ec2:CreateTags",
+		Update: "ec2:ModifyVpcEndpoint ec2:CreateTags ec2:DeleteTags",
+		Delete: "ec2:DeleteVpcEndpoints",
+	},
+	// A new group loses the rule that lets everything out, unless that is what is wanted.
+	"aws:ec2/securityGroup:SecurityGroup": {
+		Read: "ec2:DescribeSecurityGroups ec2:DescribeNetworkInterfaces",
+		Create: "ec2:CreateSecurityGroup ec2:CreateTags ec2:AuthorizeSecurityGroupIngress " +
+			"ec2:AuthorizeSecurityGroupEgress ec2:RevokeSecurityGroupEgress",
+		Update: "ec2:AuthorizeSecurityGroupIngress ec2:AuthorizeSecurityGroupEgress ec2:RevokeSecurityGroupIngress " +
+			"ec2:RevokeSecurityGroupEgress ec2:CreateTags ec2:DeleteTags",
+		Delete: "ec2:DeleteSecurityGroup",
+	},
+	"aws:ec2/securityGroupRule:SecurityGroupRule": {
+		Read:   "ec2:DescribeSecurityGroups ec2:DescribeSecurityGroupRules",
+		Create: "ec2:AuthorizeSecurityGroupIngress ec2:AuthorizeSecurityGroupEgress",
+		Update: "ec2:UpdateSecurityGroupRuleDescriptionsIngress ec2:UpdateSecurityGroupRuleDescriptionsEgress",
+		Delete: "ec2:RevokeSecurityGroupIngress ec2:RevokeSecurityGroupEgress",
+	},
+	"aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": {
+		Read:   "ec2:DescribeSecurityGroupRules",
+		Create: "ec2:AuthorizeSecurityGroupIngress ec2:CreateTags",
+		Update: "ec2:ModifySecurityGroupRules ec2:CreateTags ec2:DeleteTags",
+		Delete: "ec2:RevokeSecurityGroupIngress",
+	},
+	"aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": {
+		Read:   "ec2:DescribeSecurityGroupRules",
+		Create: "ec2:AuthorizeSecurityGroupEgress ec2:CreateTags",
+		Update: "ec2:ModifySecurityGroupRules ec2:CreateTags ec2:DeleteTags",
+		Delete: "ec2:RevokeSecurityGroupEgress",
+	},
+	"aws:ec2/launchTemplate:LaunchTemplate": {
+		Read:   "ec2:DescribeLaunchTemplates ec2:DescribeLaunchTemplateVersions",
+		Create: "ec2:CreateLaunchTemplate ec2:CreateTags",
+		Update: "ec2:CreateLaunchTemplateVersion ec2:ModifyLaunchTemplate ec2:CreateTags ec2:DeleteTags",
+		Delete: "ec2:DeleteLaunchTemplate",
+	},
+	"aws:ec2/tag:Tag": {
+		Read:   "ec2:DescribeTags",
+		Create: "ec2:CreateTags",
+		Update: "ec2:CreateTags",
+		Delete: "ec2:DeleteTags",
+	},
+	"aws:autoscaling/tag:Tag": {
+		Read:   "autoscaling:DescribeTags",
+		Create: "autoscaling:CreateOrUpdateTags",
+		Update: "autoscaling:CreateOrUpdateTags",
+		Delete: "autoscaling:DeleteTags",
+	},
+
+	// A role is taken out of every instance profile before it goes.
+	"aws:iam/role:Role": {
+		Read:   "iam:GetRole iam:ListRolePolicies iam:GetRolePolicy iam:ListAttachedRolePolicies",
+		Create: "iam:CreateRole iam:TagRole",
+		Update: "iam:UpdateAssumeRolePolicy iam:UpdateRole iam:UpdateRoleDescription iam:TagRole iam:UntagRole",
+		Delete: "iam:ListInstanceProfilesForRole iam:RemoveRoleFromInstanceProfile iam:DeleteRole",
+		Source: upstream + "iam/role.go",
+	},
+	"aws:iam/policy:Policy": {
+		Read:   "iam:GetPolicy iam:GetPolicyVersion",
+		Create: "iam:CreatePolicy iam:TagPolicy",
+		Update: "iam:ListPolicyVersions iam:DeletePolicyVersion iam:CreatePolicyVersion iam:SetDefaultPolicyVersion " +
+			"iam:TagPolicy iam:UntagPolicy",
+		Delete: "iam:ListPolicyVersions iam:DeletePolicyVersion iam:DeletePolicy",
+		Source: upstream + "iam/policy.go",
+	},
+	"aws:iam/rolePolicy:RolePolicy": {
+		Read:   "iam:GetRolePolicy",
+		Create: "iam:PutRolePolicy",
+		Update: "iam:PutRolePolicy",
+		Delete: "iam:DeleteRolePolicy",
+	},
+	"aws:iam/rolePolicyAttachment:RolePolicyAttachment": {
+		Read:   "iam:ListAttachedRolePolicies",
+		Create: "iam:AttachRolePolicy",
+		Delete: "iam:DetachRolePolicy",
+		Source: upstream + "iam/role_policy_attachment.go",
+	},
+	// IAM asks for iam:PassRole where a role is added:
+	// https://docs.aws.amazon.com/IAM/latest/APIReference/API_AddRoleToInstanceProfile.html
+	"aws:iam/instanceProfile:InstanceProfile": {
+		Read:   "iam:GetInstanceProfile iam:GetRole",
+		Create: "iam:CreateInstanceProfile iam:AddRoleToInstanceProfile iam:PassRole iam:TagInstanceProfile",
+		Update: "iam:AddRoleToInstanceProfile iam:RemoveRoleFromInstanceProfile iam:PassRole " +
+			"iam:TagInstanceProfile iam:UntagInstanceProfile",
+		Delete: "iam:RemoveRoleFromInstanceProfile iam:DeleteInstanceProfile",
+		Source: upstream + "iam/instance_profile.go",
+	},
+	"aws:iam/openIdConnectProvider:OpenIdConnectProvider": {
+		Read:   "iam:GetOpenIDConnectProvider",
+		Create: "iam:CreateOpenIDConnectProvider iam:TagOpenIDConnectProvider",
+		Update: "iam:UpdateOpenIDConnectProviderThumbprint iam:AddClientIDToOpenIDConnectProvider " +
+			"iam:RemoveClientIDFromOpenIDConnectProvider iam:TagOpenIDConnectProvider iam:UntagOpenIDConnectProvider",
+		Delete: "iam:DeleteOpenIDConnectProvider",
+		Source: upstream + "iam/openid_connect_provider.go",
+	},
+	"aws:iam/serviceLinkedRole:ServiceLinkedRole": {
+		Read:   "iam:GetRole",
+		Create: "iam:CreateServiceLinkedRole iam:TagRole",
+		Update: "iam:UpdateRole iam:TagRole iam:UntagRole",
+		Delete: "iam:DeleteServiceLinkedRole iam:GetServiceLinkedRoleDeletionStatus",
+		Source: upstream + "iam/service_linked_role.go",
+	},
+
+	"aws:kms/key:Key": {
+		Read:   "kms:DescribeKey kms:GetKeyPolicy kms:GetKeyRotationStatus kms:ListResourceTags",
+		Create: "kms:CreateKey kms:EnableKeyRotation kms:TagResource",
+		Update: "kms:PutKeyPolicy kms:UpdateKeyDescription kms:EnableKeyRotation kms:DisableKeyRotation " +
+			"kms:EnableKey kms:DisableKey kms:TagResource kms:UntagResource",
+		Delete: "kms:ScheduleKeyDeletion",
+		Source: upstream + "kms/key.go",
+	},
+	"aws:kms/alias:Alias": {
+		Read:   "kms:ListAliases",
+		Create: "kms:CreateAlias",
+		Update: "kms:UpdateAlias",
+		Delete: "kms:DeleteAlias",
+	},
+	"aws:kms/keyPolicy:KeyPolicy": {
+		Read:   "kms:DescribeKey kms:GetKeyPolicy",
+		Create: "kms:PutKeyPolicy",
+		Update: "kms:PutKeyPolicy",
+		Delete: "kms:PutKeyPolicy",
+	},
+
+	"aws:sqs/queue:Queue": {
+		Read:   "sqs:GetQueueAttributes sqs:ListQueueTags",
+		Create: "sqs:CreateQueue sqs:TagQueue",
+		Update: "sqs:SetQueueAttributes sqs:TagQueue sqs:UntagQueue",
+		Delete: "sqs:DeleteQueue",
+		Source: upstream + "sqs/queue.go",
+	},
+	"aws:sqs/queuePolicy:QueuePolicy": {
+		Read:   "sqs:GetQueueAttributes",
+		Create: "sqs:SetQueueAttributes",
+		Update: "sqs:SetQueueAttributes",
+		Delete: "sqs:SetQueueAttributes",
+	},
+	"aws:cloudwatch/eventRule:EventRule": {
+		Read:   "events:DescribeRule events:ListTagsForResource",
+		Create: "events:PutRule events:TagResource",
+		Update: "events:PutRule events:TagResource events:UntagResource",
+		Delete: "events:DeleteRule",
+		Source: upstream + "events/rule.go",
+	},
+	"aws:cloudwatch/eventTarget:EventTarget": {
+		Read:   "events:ListTargetsByRule",
+		Create: "events:PutTargets",
+		Update: "events:PutTargets",
+		Delete: "events:RemoveTargets",
+		Source: upstream + "events/target.go",
+	},
+	"aws:cloudwatch/logGroup:LogGroup": {
+		Read:   "logs:DescribeLogGroups logs:ListTagsForResource",
+		Create: "logs:CreateLogGroup logs:PutRetentionPolicy logs:TagResource",
+		Update: "logs:PutRetentionPolicy logs:DeleteRetentionPolicy logs:AssociateKmsKey logs:DisassociateKmsKey " +
+			"logs:TagResource logs:UntagResource",
+		Delete: "logs:DeleteLogGroup",
+		Source: upstream + "logs/group.go",
+	},
+	"aws:ssm/parameter:Parameter": {
+		Read:   "ssm:GetParameter ssm:DescribeParameters ssm:ListTagsForResource",
+		Create: "ssm:PutParameter ssm:AddTagsToResource",
+		Update: "ssm:PutParameter ssm:AddTagsToResource ssm:RemoveTagsFromResource",
+		Delete: "ssm:DeleteParameter",
+		Source: upstream + "ssm/parameter.go",
+	},
+
+	// What EKS itself checks of the caller: the role it is to take, the key it is to use, the service's own role. The
+	// registry names actions on instance profiles too, which concern Auto Mode.
+	"aws:eks/cluster:Cluster": {
+		Read: "eks:DescribeCluster",
+		Create: "eks:CreateCluster eks:TagResource eks:CreateAccessEntry iam:PassRole iam:GetRole " +
+			"iam:ListAttachedRolePolicies iam:CreateServiceLinkedRole ec2:DescribeSubnets ec2:DescribeVpcs " +
+			"kms:DescribeKey kms:CreateGrant iam:CreateInstanceProfile iam:TagInstanceProfile " +
+			"iam:AddRoleToInstanceProfile iam:GetInstanceProfile iam:DeleteInstanceProfile " +
+			"iam:RemoveRoleFromInstanceProfile",
+		Update: "eks:UpdateClusterConfig eks:UpdateClusterVersion eks:AssociateEncryptionConfig eks:DescribeUpdate " +
+			"eks:TagResource eks:UntagResource iam:PassRole",
+		Delete: "eks:DeleteCluster",
+		Source: registry + "aws-eks-cluster.json",
+	},
+	"aws:eks/nodeGroup:NodeGroup": {
+		Read: "eks:DescribeNodegroup",
+		Create: "eks:CreateNodegroup eks:TagResource ec2:DescribeSubnets ec2:DescribeVpcs ec2:DescribeSecurityGroups " +
+			"ec2:DescribeKeyPairs ec2:CreateTags ec2:DeleteTags ec2:DescribeRouteTables ec2:DescribeLaunchTemplates " +
+			"ec2:DescribeLaunchTemplateVersions ec2:RunInstances iam:CreateServiceLinkedRole iam:GetRole " +
+			"iam:PassRole iam:ListAttachedRolePolicies",
+		Update: "iam:GetRole iam:PassRole eks:DescribeUpdate eks:ListUpdates eks:TagResource eks:UntagResource " +
+			"eks:UpdateNodegroupConfig eks:UpdateNodegroupVersion",
+		Delete: "eks:DeleteNodegroup",
+		Source: registry + "aws-eks-nodegroup.json",
+	},
+	"aws:eks/addon:Addon": {
+		Read:   "eks:DescribeAddon",
+		Create: "eks:CreateAddon eks:TagResource iam:PassRole iam:GetRole",
+		Update: "eks:UpdateAddon eks:DescribeUpdate eks:TagResource eks:UntagResource iam:PassRole iam:GetRole",
+		Delete: "eks:DeleteAddon",
+		Source: registry + "aws-eks-addon.json",
+	},
+	"aws:eks/accessEntry:AccessEntry": {
+		Read:   "eks:DescribeAccessEntry",
+		Create: "eks:CreateAccessEntry eks:TagResource",
+		Update: "eks:UpdateAccessEntry eks:TagResource eks:UntagResource",
+		Delete: "eks:DeleteAccessEntry",
+		Source: registry + "aws-eks-accessentry.json",
+	},
+	"aws:eks/accessPolicyAssociation:AccessPolicyAssociation": {
+		Read:   "eks:ListAssociatedAccessPolicies",
+		Create: "eks:AssociateAccessPolicy",
+		Delete: "eks:DisassociateAccessPolicy",
+		Source: registry + "aws-eks-accessentry.json",
+	},
+	"aws:eks/podIdentityAssociation:PodIdentityAssociation": {
+		Read:   "eks:DescribePodIdentityAssociation",
+		Create: "eks:CreatePodIdentityAssociation eks:TagResource iam:PassRole iam:GetRole",
+		Update: "eks:UpdatePodIdentityAssociation eks:TagResource eks:UntagResource iam:PassRole iam:GetRole",
+		Delete: "eks:DeletePodIdentityAssociation",
+	},
+}
