@@ -70,23 +70,43 @@ var permissions = map[string]Permission{
 		Source: upstream + "servicequotas/service_quota_data_source.go",
 	},
 
-	"aws:ssm/getParameter:getParameter": {Read: "ssm:GetParameter"},
+	"aws:ssm/getParameter:getParameter": {
+		Read:   "ssm:GetParameter",
+		Source: upstream + "ssm/parameter_data_source.go",
+	},
 
 	"aws:sqs/getQueue:getQueue": {Read: "sqs:GetQueueUrl sqs:GetQueueAttributes sqs:ListQueueTags"},
 
-	"aws:ec2/getInstanceType:getInstanceType":                   {Read: "ec2:DescribeInstanceTypes"},
-	"aws:ec2/getInstanceTypes:getInstanceTypes":                 {Read: "ec2:DescribeInstanceTypes"},
-	"aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings": {Read: "ec2:DescribeInstanceTypeOfferings"},
-	"aws:ec2/getInstances:getInstances":                         {Read: "ec2:DescribeInstances"},
+	"aws:ec2/getInstanceType:getInstanceType": {
+		Read:   "ec2:DescribeInstanceTypes",
+		Source: upstream + "ec2/ec2_instance_type_data_source.go",
+	},
+	"aws:ec2/getInstanceTypes:getInstanceTypes": {Read: "ec2:DescribeInstanceTypes"},
+	"aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings": {
+		Read:   "ec2:DescribeInstanceTypeOfferings",
+		Source: upstream + "ec2/ec2_instance_type_offerings_data_source.go",
+	},
+	"aws:ec2/getInstances:getInstances": {
+		Read:   "ec2:DescribeInstances",
+		Source: upstream + "ec2/ec2_instances_data_source.go",
+	},
 	"aws:ec2/getInstance:getInstance": {
 		Read: "ec2:DescribeInstances ec2:DescribeInstanceAttribute ec2:DescribeInstanceCreditSpecifications " +
-			"ec2:DescribeInstanceTypes ec2:DescribeVolumes ec2:DescribeTags",
+			"ec2:DescribeInstanceTypes ec2:DescribeVolumes ec2:DescribeVpcs",
+		Source: upstream + "ec2/ec2_instance_data_source.go",
 	},
-	"aws:ec2/getSubnet:getSubnet":                         {Read: "ec2:DescribeSubnets"},
-	"aws:ec2/getSubnets:getSubnets":                       {Read: "ec2:DescribeSubnets"},
-	"aws:ec2/getVpcEndpointService:getVpcEndpointService": {Read: "ec2:DescribeVpcEndpointServices"},
+	"aws:ec2/getSubnet:getSubnet": {
+		Read:   "ec2:DescribeSubnets",
+		Source: upstream + "ec2/vpc_subnet_data_source.go",
+	},
+	"aws:ec2/getSubnets:getSubnets": {Read: "ec2:DescribeSubnets"},
+	"aws:ec2/getVpcEndpointService:getVpcEndpointService": {
+		Read:   "ec2:DescribeVpcEndpointServices",
+		Source: upstream + "ec2/vpc_endpoint_service_data_source.go",
+	},
 	"aws:ec2/getVpc:getVpc": {
-		Read: "ec2:DescribeVpcs ec2:DescribeVpcAttribute ec2:DescribeRouteTables",
+		Read:   "ec2:DescribeVpcs ec2:DescribeVpcAttribute ec2:DescribeRouteTables",
+		Source: upstream + "ec2/vpc_data_source.go",
 	},
 	"aws:ec2/getLaunchTemplate:getLaunchTemplate": {
 		Read: "ec2:DescribeLaunchTemplates ec2:DescribeLaunchTemplateVersions",
@@ -94,16 +114,34 @@ var permissions = map[string]Permission{
 
 	"aws:autoscaling/getGroup:getGroup": {Read: "autoscaling:DescribeAutoScalingGroups"},
 
-	"aws:eks/getCluster:getCluster":                 {Read: "eks:DescribeCluster"},
-	"aws:eks/getClusters:getClusters":               {Read: "eks:ListClusters"},
-	"aws:eks/getClusterVersions:getClusterVersions": {Read: "eks:DescribeClusterVersions"},
-	"aws:eks/getNodeGroup:getNodeGroup":             {Read: "eks:DescribeNodegroup"},
-	"aws:eks/getNodeGroups:getNodeGroups":           {Read: "eks:ListNodegroups"},
-	"aws:eks/getAddonVersion:getAddonVersion":       {Read: "eks:DescribeAddonVersions"},
-	"aws:eks/getAddon:getAddon":                     {Read: "eks:DescribeAddon"},
-	"aws:eks/getAccessEntry:getAccessEntry":         {Read: "eks:DescribeAccessEntry"},
+	"aws:eks/getCluster:getCluster": {Read: "eks:DescribeCluster"},
+	"aws:eks/getClusters:getClusters": {
+		Read:   "eks:ListClusters",
+		Source: upstream + "eks/clusters_data_source.go",
+	},
+	"aws:eks/getClusterVersions:getClusterVersions": {
+		Read:   "eks:DescribeClusterVersions",
+		Source: upstream + "eks/cluster_versions_data_source.go",
+	},
+	"aws:eks/getNodeGroup:getNodeGroup": {Read: "eks:DescribeNodegroup"},
+	"aws:eks/getNodeGroups:getNodeGroups": {
+		Read:   "eks:ListNodegroups",
+		Source: upstream + "eks/node_groups_data_source.go",
+	},
+	"aws:eks/getAddonVersion:getAddonVersion": {
+		Read:   "eks:DescribeAddonVersions",
+		Source: upstream + "eks/addon_version_data_source.go",
+	},
+	"aws:eks/getAddon:getAddon": {Read: "eks:DescribeAddon"},
+	"aws:eks/getAccessEntry:getAccessEntry": {
+		Read:   "eks:DescribeAccessEntry",
+		Source: upstream + "eks/access_entry_datasource.go",
+	},
 
-	"aws:iam/getRole:getRole":                       {Read: "iam:GetRole"},
+	"aws:iam/getRole:getRole": {
+		Read:   "iam:GetRole",
+		Source: upstream + "iam/role_data_source.go",
+	},
 	"aws:iam/getRoles:getRoles":                     {Read: "iam:ListRoles"},
 	"aws:iam/getPolicy:getPolicy":                   {Read: "iam:GetPolicy iam:GetPolicyVersion"},
 	"aws:iam/getInstanceProfile:getInstanceProfile": {Read: "iam:GetInstanceProfile"},
@@ -116,12 +154,13 @@ var permissions = map[string]Permission{
 		Delete: "ec2:DeleteVpc",
 		Source: upstream + "ec2/vpc_.go",
 	},
-	// A deletion first takes away interfaces that Lambda and others left behind.
+	// A deletion first takes away interfaces that others left behind.
 	"aws:ec2/subnet:Subnet": {
-		Read:   "ec2:DescribeSubnets ec2:DescribeNetworkInterfaces",
+		Read:   "ec2:DescribeSubnets",
 		Create: "ec2:CreateSubnet ec2:CreateTags ec2:ModifySubnetAttribute",
 		Update: "ec2:ModifySubnetAttribute ec2:CreateTags ec2:DeleteTags",
-		Delete: "ec2:DeleteSubnet",
+		Delete: "ec2:DescribeNetworkInterfaces ec2:DetachNetworkInterface ec2:DeleteNetworkInterface ec2:DeleteSubnet",
+		Source: upstream + "ec2/vpc_subnet.go",
 	},
 	"aws:ec2/internetGateway:InternetGateway": {
 		Read:   "ec2:DescribeInternetGateways",
@@ -131,22 +170,25 @@ var permissions = map[string]Permission{
 		Source: upstream + "ec2/vpc_internet_gateway.go",
 	},
 	"aws:ec2/routeTable:RouteTable": {
-		Read:   "ec2:DescribeRouteTables",
+		Read:   "ec2:DescribeRouteTables ec2:DescribeManagedPrefixLists",
 		Create: "ec2:CreateRouteTable ec2:CreateRoute ec2:CreateTags",
 		Update: "ec2:CreateRoute ec2:ReplaceRoute ec2:DeleteRoute ec2:CreateTags ec2:DeleteTags",
 		Delete: "ec2:DisassociateRouteTable ec2:DeleteRouteTable",
+		Source: upstream + "ec2/vpc_route_table.go",
 	},
 	"aws:ec2/route:Route": {
 		Read:   "ec2:DescribeRouteTables",
 		Create: "ec2:CreateRoute",
 		Update: "ec2:ReplaceRoute",
 		Delete: "ec2:DeleteRoute",
+		Source: upstream + "ec2/vpc_route.go",
 	},
 	"aws:ec2/routeTableAssociation:RouteTableAssociation": {
 		Read:   "ec2:DescribeRouteTables",
 		Create: "ec2:AssociateRouteTable",
 		Update: "ec2:ReplaceRouteTableAssociation",
 		Delete: "ec2:DisassociateRouteTable",
+		Source: upstream + "ec2/vpc_route_table_association.go",
 	},
 	"aws:ec2/eip:Eip": {
 		Read:   "ec2:DescribeAddresses ec2:DescribeAddressesAttribute",
@@ -163,19 +205,22 @@ var permissions = map[string]Permission{
 		Source: upstream + "ec2/vpc_nat_gateway.go",
 	},
 	"aws:ec2/vpcEndpoint:VpcEndpoint": {
-		Read:   "ec2:DescribeVpcEndpoints ec2:DescribePrefixLists",
+		Read:   "ec2:DescribeVpcEndpoints ec2:DescribePrefixLists ec2:DescribeNetworkInterfaces",
 		Create: "ec2:CreateVpcEndpoint ec2:CreateTags",
 		Update: "ec2:ModifyVpcEndpoint ec2:CreateTags ec2:DeleteTags",
 		Delete: "ec2:DeleteVpcEndpoints",
+		Source: upstream + "ec2/vpc_endpoint.go",
 	},
 	// A new group loses the rule that lets everything out, unless that is what is wanted.
 	"aws:ec2/securityGroup:SecurityGroup": {
-		Read: "ec2:DescribeSecurityGroups ec2:DescribeNetworkInterfaces",
+		Read: "ec2:DescribeSecurityGroups",
 		Create: "ec2:CreateSecurityGroup ec2:CreateTags ec2:AuthorizeSecurityGroupIngress " +
 			"ec2:AuthorizeSecurityGroupEgress ec2:RevokeSecurityGroupEgress",
 		Update: "ec2:AuthorizeSecurityGroupIngress ec2:AuthorizeSecurityGroupEgress ec2:RevokeSecurityGroupIngress " +
 			"ec2:RevokeSecurityGroupEgress ec2:CreateTags ec2:DeleteTags",
-		Delete: "ec2:DeleteSecurityGroup",
+		Delete: "ec2:DescribeNetworkInterfaces ec2:DetachNetworkInterface ec2:DeleteNetworkInterface " +
+			"ec2:DeleteSecurityGroup",
+		Source: upstream + "ec2/vpc_security_group.go",
 	},
 	"aws:ec2/securityGroupRule:SecurityGroupRule": {
 		Read:   "ec2:DescribeSecurityGroups ec2:DescribeSecurityGroupRules",
@@ -188,6 +233,7 @@ var permissions = map[string]Permission{
 		Create: "ec2:AuthorizeSecurityGroupIngress ec2:CreateTags",
 		Update: "ec2:ModifySecurityGroupRules ec2:CreateTags ec2:DeleteTags",
 		Delete: "ec2:RevokeSecurityGroupIngress",
+		Source: upstream + "ec2/vpc_security_group_ingress_rule.go",
 	},
 	"aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": {
 		Read:   "ec2:DescribeSecurityGroupRules",
@@ -200,6 +246,7 @@ var permissions = map[string]Permission{
 		Create: "ec2:CreateLaunchTemplate ec2:CreateTags",
 		Update: "ec2:CreateLaunchTemplateVersion ec2:ModifyLaunchTemplate ec2:CreateTags ec2:DeleteTags",
 		Delete: "ec2:DeleteLaunchTemplate",
+		Source: upstream + "ec2/ec2_launch_template.go",
 	},
 	"aws:ec2/tag:Tag": {
 		Read:   "ec2:DescribeTags",
@@ -212,6 +259,7 @@ var permissions = map[string]Permission{
 		Create: "autoscaling:CreateOrUpdateTags",
 		Update: "autoscaling:CreateOrUpdateTags",
 		Delete: "autoscaling:DeleteTags",
+		Source: upstream + "autoscaling/group_tag.go",
 	},
 
 	// A role is taken out of every instance profile before it goes.
@@ -301,6 +349,7 @@ var permissions = map[string]Permission{
 		Create: "sqs:SetQueueAttributes",
 		Update: "sqs:SetQueueAttributes",
 		Delete: "sqs:SetQueueAttributes",
+		Source: upstream + "sqs/queue_policy.go",
 	},
 	"aws:cloudwatch/eventRule:EventRule": {
 		Read:   "events:DescribeRule events:ListTagsForResource",

@@ -40,3 +40,9 @@ func TestEveryPermissionBelongsToATypeOrAQuestion(t *testing.T) {
 		}
 	}
 }
+
+func TestATypeWithoutARowIsAnError(t *testing.T) {
+	if p, err := PermissionOf("aws:x/y:Y"); err == nil {
+		t.Errorf("it has %+v", p)
+	}
+}

@@ -142,7 +142,7 @@ func (row *resourceRow) denied(s *world.State, actions Actions) error {
 // denied is the error of a caller without permission, in the service's own spelling.
 func denied(s *world.State, actions ...string) error {
 	for _, action := range actions {
-		if s.Allowed(action) {
+		if s.Allowed(action) && s.Grants(action) {
 			continue
 		}
 		code := "AccessDeniedException:"

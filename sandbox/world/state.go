@@ -31,7 +31,7 @@ type State struct {
 	TakenAddresses     map[string]int      `json:"takenAddresses"`     // by subnet id, taken by somebody else
 	ServiceLinkedRoles []string            `json:"serviceLinkedRoles"` // role names
 	Denied             []string            `json:"denied"`             // API actions refused, with * as wildcard
-	// API actions allowed, and no others; all when empty
+	// AWS actions the caller has; all when empty
 	Granted     []string       `json:"granted,omitempty"`
 	Generations map[string]int `json:"generations"` // how often a thing of this name was made
 
@@ -180,11 +180,17 @@ func (s *State) Hex(seed string, n int) string {
 
 // Allowed reports whether the caller may perform an API action, for example "ec2:DescribeInstances".
 func (s *State) Allowed(action string) bool {
-	covers := func(pattern string) bool {
+	return !covered(s.Denied, action)
+}
+
+// Grants reports whether the caller's policy has an AWS action. Rights in a cluster are none of its matter.
+func (s *State) Grants(action string) bool { return len(s.Granted) == 0 || covered(s.Granted, action) }
+
+func covered(patterns []string, action string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		matched, err := path.Match(strings.ToLower(pattern), strings.ToLower(action))
 		return err == nil && matched
-	}
-	return !slices.ContainsFunc(s.Denied, covers) && (len(s.Granted) == 0 || slices.ContainsFunc(s.Granted, covers))
+	})
 }
 
 // Now is the clock of the world; a variable so that tests can stop it.

@@ -56,6 +56,7 @@ func TestAutoModeFromNothingToNothing(t *testing.T) {
 	e := start(t, config.Environment{
 		Pools: []config.Pool{provisioned("gpu-l4", pool.AutoMode, "g6.xlarge", 4, pool.OnDemand)},
 	})
+	e.mayOnly(inMode("auto-mode")...)
 	e.step("nothing is made beside it that Auto Mode brings or excludes, field fault BR-10", func() {
 		first := e.up()
 		for _, typ := range []string{

@@ -51,6 +51,7 @@ func TestExistingNetworkIsUsedAndLeftAsItWas(t *testing.T) {
 		}},
 		Pools: []config.Pool{fixed("gpu-l4", "g6.xlarge", 2)},
 	})
+	e.mayOnly("cluster", "node-groups")
 	e.step("its free addresses are counted, after its nodes have taken theirs", func() {
 		outputs := e.up().Outputs
 		free := 0
@@ -88,6 +89,7 @@ func TestExistingNetworkIsUsedAndLeftAsItWas(t *testing.T) {
 			e.t.Errorf("before:\n%s\nafter:\n%s", before, got)
 		}
 		first.t = e.t
+		first.mayOnly(inMode("fixed")...)
 		first.down() // and so it can go with the stack that made it
 	})
 }
@@ -116,6 +118,7 @@ func TestShortLivedEnvironmentWithoutAWayOut(t *testing.T) {
 		Cluster: config.Cluster{UniqueSuffix: true, SkipReachabilityCheck: true},
 		Pools:   []config.Pool{fixed("gpu-l4", "g6.xlarge", 1)},
 	})
+	e.mayOnly(inMode("fixed")...)
 	var name any
 	e.step("its name has a suffix", func() {
 		name = e.up().Outputs["clusterName"]

@@ -60,6 +60,7 @@ func shared() config.Environment {
 
 func TestCapacityFollowsTheAccount(t *testing.T) {
 	e := start(t, shared())
+	e.mayOnly(append(inMode("karpenter"), "cluster-autoscaler", "parameter")...)
 	e.step("a pool that may fall back to on-demand leaves an earlier one its part", func() {
 		e.spotted()
 		e.quota(world.QuotaGOnDemand, 40)

@@ -17,6 +17,7 @@ import (
 	"github.com/headroom-eks/headroom/infra/config"
 	"github.com/headroom-eks/headroom/sandbox/run"
 	"github.com/headroom-eks/headroom/sandbox/world"
+	"github.com/headroom-eks/headroom/tests/permissions"
 )
 
 const root = "../.."
@@ -102,6 +103,7 @@ func open(t *testing.T, text string, options ...func(*run.Options)) *environment
 	if e.Sandbox, err = run.New(testContext, e.project, o); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { noteCalls(t, e.World()) })
 	return e
 }
 
@@ -215,6 +217,26 @@ func (e *environment) view(f func(*world.State) error) {
 	if err := e.World().View(f); err != nil {
 		e.t.Fatal(err)
 	}
+}
+
+// mayOnly gives the caller the policies with these names, and nothing else. A call that no policy has fails.
+func (e *environment) mayOnly(policies ...string) {
+	e.t.Helper()
+	granted, err := permissions.Actions(append(policies, permissions.Preview)...)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.act(func(s *world.State) error { s.Granted = granted; return nil })
+}
+
+// inMode are the policies of a mode.
+func inMode(name string) []string {
+	for _, m := range permissions.Modes {
+		if m.Name == name {
+			return m.Parts
+		}
+	}
+	panic("no mode " + name)
 }
 
 // act changes the account behind the program's back.

@@ -117,6 +117,7 @@ func TestPoolsLeftToGitOpsBesideAnotherCluster(t *testing.T) {
 	env.GitOps.NodePools = "manifests"
 	env.Karpenter = config.Karpenter{InterruptionQueueKeyArn: arn, InstanceProfile: true}
 	e := inAccountOf(owner, "test", env)
+	e.mayOnly(append(inMode("karpenter"), "spot-role")...)
 	var first run.Result
 
 	e.step("the account's role for spot is made for who asks", func() { // field fault BR-41

@@ -21,6 +21,7 @@ import (
 
 func TestStagingThroughItsLife(t *testing.T) {
 	e := startShipped(t, "staging")
+	e.mayOnly(inMode("karpenter")...)
 	first := firstUpdateOfStaging(e)
 	e.step("pools start at nothing and promise what quotas and limits let them reach", func() {
 		for name, want := range map[string]int{"gpu-l4": 4, "gpu-l4-claims": 2} {

@@ -82,6 +82,7 @@ func tiered() config.Pool {
 
 func TestGroupsOfClusterAutoscaler(t *testing.T) {
 	e := start(t, config.Environment{Pools: []config.Pool{tiered()}})
+	e.mayOnly(inMode("cluster-autoscaler")...)
 	e.step("the Auto Scaling group carries the pool's labels, taints and resources", func() {
 		e.up()
 		const prefix = "k8s.io/cluster-autoscaler/node-template/"
