@@ -6,6 +6,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	awseks "github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/iam"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/kms"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/vpc"
 	"github.com/pulumi/pulumi-eks/sdk/v3/go/eks"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
@@ -37,6 +39,8 @@ type Args struct {
 	// PublicAccessCIDRs may reach the API from outside the VPC. With none there is no public endpoint, and all that
 	// talks to Kubernetes, this program included, has to run where the VPC can be reached.
 	PublicAccessCIDRs []string
+	// PrivateAccess reaches the private endpoint, which else only nodes do.
+	PrivateAccess PrivateAccess
 	// Access by a name of the caller's. The principal that creates the cluster becomes its admin only when no other
 	// cluster-admin is named.
 	Access map[string]Access
@@ -147,7 +151,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	}
 	c.Ready = append(c.Ready, inner)
 	c.outputs(inner)
-	if err := c.access(ctx, name, a); err != nil {
+	if err := errors.Join(c.privateAccess(ctx, name, a), c.access(ctx, name, a)); err != nil {
 		return nil, err
 	}
 	if err := c.oidcProvider(ctx, name, a); err != nil {
@@ -293,6 +297,39 @@ func present(what string, value pulumi.StringOutput) pulumi.StringOutput {
 		}
 		return v, nil
 	}).(pulumi.StringOutput)
+}
+
+// privateAccess opens the private endpoint. The group that EKS makes lets in nothing but itself, so not even a machine
+// in the VPC would reach it (review B1).
+// https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html#private-access
+func (c *Cluster) privateAccess(ctx *pulumi.Context, name string, a Args) error {
+	open := func(source string, args vpc.SecurityGroupIngressRuleArgs) error {
+		args.SecurityGroupId, args.IpProtocol = c.SecurityGroupID, pulumi.String("tcp")
+		args.FromPort, args.ToPort = pulumi.Int(443), pulumi.Int(443)
+		args.Description = pulumi.String("Kubernetes API")
+		args.Tags = pulumi.ToStringMap(a.Account.Tags)
+		rule, err := vpc.NewSecurityGroupIngressRule(ctx, name+"-api-from-"+source, &args, pulumi.Parent(c))
+		if err != nil {
+			return fmt.Errorf("open the private endpoint to %s: %w", source, err)
+		}
+		c.Ready = append(c.Ready, rule)
+		return nil
+	}
+	for _, cidr := range a.PrivateAccess.CIDRs {
+		if err := open(unnamable.ReplaceAllString(cidr, "-"), vpc.SecurityGroupIngressRuleArgs{
+			CidrIpv4: pulumi.String(cidr),
+		}); err != nil {
+			return err
+		}
+	}
+	for _, group := range a.PrivateAccess.SecurityGroupIDs {
+		if err := open(group, vpc.SecurityGroupIngressRuleArgs{
+			ReferencedSecurityGroupId: pulumi.String(group),
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // access gives the named principals their entries, as resources of our own: objects in the cluster depend on them, so

@@ -444,3 +444,29 @@ func TestTagsReachEverythingThatCarriesThem(t *testing.T) {
 		}
 	}
 }
+
+// Review B1: the group that EKS makes lets in nothing but itself.
+func TestAPrivateEndpointIsOpenedToThoseWhoAreNamed(t *testing.T) {
+	r := mustRun(t, func(a *cluster.Args) {
+		a.PrivateAccess = cluster.PrivateAccess{
+			CIDRs:            []string{"10.8.0.0/16"},
+			SecurityGroupIDs: []string{"sg-0123456789abcdef0"},
+		}
+	})
+	const rule = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
+	for name, want := range map[string]map[string]any{
+		"cluster-api-from-10-8-0-0-16":          {"cidrIpv4": "10.8.0.0/16", "referencedSecurityGroupId": nil},
+		"cluster-api-from-sg-0123456789abcdef0": {"cidrIpv4": nil, "referencedSecurityGroupId": "sg-0123456789abcdef0"},
+	} {
+		in := r.Get(t, rule, name).Inputs
+		for key, value := range want {
+			if in[key] != value {
+				t.Errorf("%s: %s is %v, want %v", name, key, in[key], value)
+			}
+		}
+		if in["fromPort"] != 443.0 || in["toPort"] != 443.0 || in["ipProtocol"] != "tcp" ||
+			in["securityGroupId"] == nil {
+			t.Errorf("%s: %v", name, in)
+		}
+	}
+}

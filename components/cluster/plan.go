@@ -19,6 +19,12 @@ type Access struct {
 	Policy       string // one of AccessPolicies
 }
 
+// PrivateAccess is who reaches the private endpoint on port 443, beside the nodes.
+type PrivateAccess struct {
+	CIDRs            []string // IPv4 blocks
+	SecurityGroupIDs []string
+}
+
 // ClusterAdmin may do everything in the cluster.
 const ClusterAdmin = "cluster-admin"
 

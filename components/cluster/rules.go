@@ -177,6 +177,30 @@ func ValidatePublicAccess(path string, cidrs []string) (problems problem.List) {
 	return problems
 }
 
+var securityGroupID = regexp.MustCompile(`^sg-[0-9a-f]{8,17}$`)
+
+// ValidatePrivateAccess reports blocks and groups that no rule of a security group takes.
+func ValidatePrivateAccess(path string, a PrivateAccess) (problems problem.List) {
+	problem.Unique(&problems, path+".cidrs", a.CIDRs)
+	problem.Unique(&problems, path+".securityGroupIds", a.SecurityGroupIDs)
+	for i, text := range a.CIDRs {
+		cidr, err := netip.ParsePrefix(text)
+		switch at := fmt.Sprintf("%s.cidrs[%d]", path, i); {
+		case err != nil || !cidr.Addr().Is4():
+			problems.Add(at, "is not an IPv4 block", text, "write one like 10.8.0.0/16")
+		case cidr != cidr.Masked():
+			problems.Add(at, "has host bits", text, "write "+cidr.Masked().String())
+		}
+	}
+	for i, id := range a.SecurityGroupIDs {
+		if !securityGroupID.MatchString(id) {
+			problems.Add(fmt.Sprintf("%s.securityGroupIds[%d]", path, i), "is not the id of a security group", id,
+				"write one like sg-0123456789abcdef0")
+		}
+	}
+	return problems
+}
+
 var (
 	principalArn = regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/[\w+=,.@/-]+$`)
 	accessName   = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
@@ -255,6 +279,7 @@ func (a Args) validate() problem.List {
 	problems.Require("account.partition", a.Account.Partition != "")
 	problems.Require("account.accountId", a.Account.AccountID != "")
 	problems.Join(ValidatePublicAccess("publicAccessCidrs", a.PublicAccessCIDRs))
+	problems.Join(ValidatePrivateAccess("privateAccess", a.PrivateAccess))
 	problems.Join(ValidateAccess("access", a.Access))
 	if a.SecretsKeyArn != "" {
 		problems.Join(kmskey.ValidateArn("secretsKeyArn", a.SecretsKeyArn))

@@ -43,6 +43,7 @@ func (b *builder) makeCluster() error {
 		VpcID:             b.network.VpcID,
 		SubnetIDs:         b.network.Private.In(b.plan.Cluster.ControlPlaneZones...).IDs(),
 		PublicAccessCIDRs: c.PublicAccessCIDRs,
+		PrivateAccess:     cluster.PrivateAccess(b.plan.Cluster.PrivateAccess),
 		Access:            c.Principals(),
 		SecretsKeyArn:     c.SecretsKeyArn,
 		LogTypes:          c.LogTypes,

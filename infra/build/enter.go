@@ -78,7 +78,9 @@ func refused(err error, endpoint, caller string, open []string) error {
 		return fmt.Errorf("there is no token for the Kubernetes API at %s: %w. %s", endpoint, err, kept)
 	case errors.As(err, &failed):
 		if status = failed.Status; status == 0 {
-			where := "cluster.publicAccessCidrs is empty, so it answers inside the VPC only: run pulumi up from there"
+			where := "cluster.publicAccessCidrs is empty, so it answers inside the VPC only, and those whom " +
+				"cluster.privateAccess lets in: run pulumi up from there, or for a VPC that this stack makes open it " +
+				"to this machine first (docs/configuration.md, Private endpoint)"
 			if len(open) > 0 {
 				where = fmt.Sprintf("cluster.publicAccessCidrs lets in %v, and this machine may not be among them",
 					open)

@@ -83,6 +83,9 @@ type Cluster struct {
 	// PublicAccessCIDRs, at most 40 public IPv4 blocks of /8 or smaller (0.0.0.0/0 for everybody), may reach the
 	// Kubernetes API from outside the VPC. None by default: then `pulumi up` must run where the VPC can be reached.
 	PublicAccessCIDRs []string `json:"publicAccessCidrs,omitempty"`
+	// PrivateAccess lets networks and security groups reach the private endpoint, beside the nodes. By default the
+	// range of the VPC, where publicAccessCidrs is empty.
+	PrivateAccess PrivateAccess `json:"privateAccess,omitzero"`
 	// SkipReachabilityCheck goes on without having reached the Kubernetes API first, for runs through a proxy.
 	SkipReachabilityCheck bool `json:"skipReachabilityCheck,omitempty" jsonschema:"default=false"`
 	// Access gives IAM roles access to the cluster, by a name of yours in lower-case letters, digits and dashes, for
@@ -105,6 +108,14 @@ type Cluster struct {
 type Access struct {
 	PrincipalArn string `json:"principalArn"`
 	Policy       string `json:"policy" jsonschema:"enum=cluster-admin,enum=admin,enum=edit,enum=view"`
+}
+
+// PrivateAccess is who reaches the private endpoint on port 443: peered networks, a VPN, a runner.
+type PrivateAccess struct {
+	// CIDRs are IPv4 blocks, as the VPC sees them.
+	CIDRs []string `json:"cidrs,omitempty"`
+	// SecurityGroupIDs of the VPC or of one peered with it.
+	SecurityGroupIDs []string `json:"securityGroupIds,omitempty"`
 }
 
 // Addons are the versions of the EKS add-ons.

@@ -46,6 +46,7 @@ func (c Cluster) validate(problems *problem.List) {
 	}))
 	problems.Join(cluster.CheckVersion("cluster.kubernetesVersion", "", c.KubernetesVersion))
 	problems.Join(cluster.ValidatePublicAccess("cluster.publicAccessCidrs", c.PublicAccessCIDRs))
+	problems.Join(cluster.ValidatePrivateAccess("cluster.privateAccess", cluster.PrivateAccess(c.PrivateAccess)))
 	problems.Join(cluster.ValidateAccess("cluster.access", c.Principals()))
 	if c.SecretsKeyArn != "" {
 		problems.Join(kmskey.ValidateArn("cluster.secretsKeyArn", c.SecretsKeyArn))

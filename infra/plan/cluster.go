@@ -35,6 +35,7 @@ func (d *decision) cluster() {
 	d.spotRoleIsThere()
 	d.places()
 	d.access()
+	d.privateAccess()
 	d.plan.Cluster.ControlPlaneZones = d.plan.Network.Private.ForControlPlane().Zones()
 	if d.answers.Renamed != "" {
 		d.problems().Add("cluster.name", "is another than "+d.answers.Renamed+", the live cluster of this stack; EKS "+
@@ -79,6 +80,20 @@ func (d *decision) isCaller(arn string) bool {
 	// arn:aws:sts::123456789012:assumed-role/<role>/<session> is the caller that has assumed <role>.
 	caller := strings.Split(d.answers.Account.CallerArn, "/")
 	return arn == d.answers.Account.CallerArn || len(caller) > 1 && strings.HasSuffix(arn, "/"+caller[1])
+}
+
+// privateAccess opens a cluster without a public endpoint to its VPC, when nobody else is named: the update itself has
+// to reach it, and EKS lets in nothing but nodes.
+func (d *decision) privateAccess() {
+	given := d.env.Cluster.PrivateAccess
+	if len(given.CIDRs) == 0 && len(given.SecurityGroupIDs) == 0 && len(d.env.Cluster.PublicAccessCIDRs) == 0 {
+		if n := d.plan.Network; n.New != nil {
+			given.CIDRs = []string{n.New.CIDR}
+		} else if n.Existing != nil && n.Existing.CIDR != "" {
+			given.CIDRs = []string{n.Existing.CIDR}
+		}
+	}
+	d.plan.Cluster.PrivateAccess = given
 }
 
 // spotRoleIsThere refuses to make a role that the account has. Once this stack's cluster lives, the role is taken for

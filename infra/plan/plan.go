@@ -40,6 +40,8 @@ type Plan struct {
 // Cluster is what is decided of the control plane beside its configuration.
 type Cluster struct {
 	AutoMode bool
+	// PrivateAccess is who reaches the private endpoint beside the nodes.
+	PrivateAccess config.PrivateAccess
 	// ControlPlaneZones are those of the control plane's subnets.
 	ControlPlaneZones []string
 	// SystemTaints keep other pods off the system group.

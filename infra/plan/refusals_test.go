@@ -385,3 +385,26 @@ func callerIs(role string) func(*ask.Answers) {
 func inSubnets(subnets map[string]string) func(*ask.Answers) {
 	return living(func(l *ask.Live) { l.Subnets = subnets })
 }
+
+func TestAPrivateEndpointIsOpenToItsVPCUnlessOthersAreNamed(t *testing.T) {
+	office := []string{"10.8.0.0/16"}
+	for name, c := range map[string]struct {
+		change func(*config.Environment)
+		want   []string
+	}{
+		"private":        {func(*config.Environment) {}, []string{"10.0.0.0/16"}},
+		"private, named": {func(env *config.Environment) { env.Cluster.PrivateAccess.CIDRs = office }, office},
+		"public": {func(
+			env *config.Environment) {
+			env.Cluster.PublicAccessCIDRs = []string{"203.0.113.0/24"}
+		}, nil},
+		"private by groups": {func(env *config.Environment) { env.Cluster.PrivateAccess.SecurityGroupIDs = runners },
+			nil},
+	} {
+		if got := Decide(valid(t, c.change), answers()).Cluster.PrivateAccess.CIDRs; !slices.Equal(got, c.want) {
+			t.Errorf("%s: open to %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+var runners = []string{"sg-0123456789abcdef0"}

@@ -52,12 +52,35 @@ func (a *API) Dial(ctx context.Context, network, address string) (net.Conn, erro
 		return nil, err
 	}
 	if err := a.world.View(func(s *world.State) error {
-		_, err := clusterOfHost(s, host)
-		return err
+		if _, err := clusterOfHost(s, host); err != nil {
+			return &net.DNSError{Err: err.Error(), Name: host, IsNotFound: true}
+		}
+		return admitted(s, host)
 	}); err != nil {
-		return nil, &net.DNSError{Err: err.Error(), Name: host, IsNotFound: true}
+		return nil, err
 	}
 	return (&net.Dialer{}).DialContext(ctx, network, a.listener.Addr().String())
+}
+
+// admitted refuses a machine that no security group lets in. Where the endpoint is public, whoever runs the sandbox is
+// in its ranges; where it is private, in the VPC, and there the cluster's group lets in nothing but nodes until a rule
+// does.
+// https://docs.aws.amazon.com/eks/latest/userguide/sec-group-reqs.html
+func admitted(s *world.State, host string) error {
+	vpc := object(s.Find(clusterType, "endpoint", "https://"+host).Outputs)
+	if public, _ := vpc.at("vpcConfig", "endpointPublicAccess").(bool); public {
+		return nil
+	}
+	group := vpc.at("vpcConfig", "clusterSecurityGroupId")
+	if group == nil { // a cluster without a network, as unit tests have one
+		return nil
+	}
+	for _, rule := range s.OfType("aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule") {
+		if rule.Inputs["securityGroupId"] == group && rule.Inputs["toPort"] == 443.0 {
+			return nil
+		}
+	}
+	return &net.OpError{Op: "dial", Net: "tcp", Err: fmt.Errorf("i/o timeout: no rule of %v lets port 443 in", group)}
 }
 
 func clusterOfHost(s *world.State, host string) (*cluster, error) {

@@ -165,3 +165,23 @@ func TestTheAwsCommandKnowsTheTokenAlone(t *testing.T) {
 		}
 	}
 }
+
+// Review B1: EKS's own group lets in nothing but itself.
+func TestAPrivateAPIAnswersOnlyWhoIsLetIn(t *testing.T) {
+	s := &world.State{Resources: map[string]*world.Resource{}}
+	s.Resources["cluster"] = &world.Resource{ID: "dev", Type: clusterType, Outputs: map[string]any{
+		"endpoint":  "https://dev.example",
+		"vpcConfig": map[string]any{"endpointPublicAccess": false, "clusterSecurityGroupId": "sg-1"},
+	}}
+	if err := admitted(s, "dev.example"); err == nil {
+		t.Error("anybody is let in")
+	}
+	s.Resources["rule"] = &world.Resource{
+		ID:     "sgr-1",
+		Type:   "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule",
+		Inputs: map[string]any{"securityGroupId": "sg-1", "toPort": 443.0},
+	}
+	if err := admitted(s, "dev.example"); err != nil {
+		t.Error(err)
+	}
+}

@@ -36,6 +36,7 @@ var Parts = []Part{
 		"aws:iam/role:Role",
 		"aws:iam/rolePolicyAttachment:RolePolicyAttachment",
 		"aws:kms/key:Key",
+		"aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule",
 	}},
 	{"network", "environments without `network.existing`", []string{
 		"aws:ec2/eip:Eip",
@@ -48,7 +49,6 @@ var Parts = []Part{
 		"aws:ec2/vpc:Vpc",
 		"aws:ec2/vpcEndpoint:VpcEndpoint",
 		"aws:ec2/securityGroup:SecurityGroup",
-		"aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule",
 	}},
 	{"node-groups", "every environment but those of Auto Mode", []string{
 		"aws:ec2/launchTemplate:LaunchTemplate",
