@@ -164,8 +164,7 @@ func (d *decision) systemShape() pool.Shape {
 	instanceType := d.env.System.InstanceType
 	shape, known := d.answers.Shapes[instanceType].Get()
 	if !known || shape.Architecture == "" {
-		d.problems().Add(path, fmt.Sprintf("EC2 gives no description of %s in %s", instanceType,
-			d.answers.Account.Region), nil, "choose a type the region has")
+		d.undescribed(path, instanceType)
 	}
 	if shape.GPUs > 0 {
 		d.problems().Add(path, instanceType+" has GPUs", nil, "choose a type without: system nodes have none")

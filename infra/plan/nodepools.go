@@ -100,7 +100,9 @@ func (d *decision) leftToGitOps() bool {
 func (d *decision) nodePool(s nodePooler, at string, spec nodepool.Spec, zones []string, c classSettings) *NodePool {
 	class, problems := s.class(at, c, d.env)
 	d.problems().Join(problems)
-	d.problems().Join(nodepool.Validate(at, spec, class.Kind))
+	if spec.Advertised == nil || spec.Advertised.VCPUs > 0 { // a type that EC2 does not describe is reported once
+		d.problems().Join(nodepool.Validate(at, spec, class.Kind))
+	}
 	return &NodePool{Spec: spec, Class: class, Zones: zones}
 }
 

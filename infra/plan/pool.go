@@ -206,8 +206,7 @@ func (d *decision) shapes(at string, c config.Pool) {
 	for i, t := range c.InstanceTypes {
 		shape, known := d.answers.Shapes[t].Get()
 		if !known {
-			d.problems().Add(at, fmt.Sprintf("EC2 gives no description of %s in %s, so what a node offers is not known",
-				t, d.answers.Account.Region), nil, "choose a type the region has")
+			d.undescribed(at, t)
 			continue
 		}
 		if shape.GPUs < 1 {
@@ -226,4 +225,11 @@ func (d *decision) shapes(at string, c config.Pool) {
 				first.GPUModel), nil, "a gang expects one model, make a pool of each")
 		}
 	}
+}
+
+// undescribed reports an instance type of which EC2 says nothing: what a node offers is not known then.
+func (d *decision) undescribed(path, instanceType string) {
+	d.problems().Add(path, fmt.Sprintf("EC2 gives no description of %s in %s (%s)", instanceType,
+		d.answers.Account.Region, d.answers.Shapes[instanceType].Reason()), nil,
+		"choose a type the region has, or allow ec2:DescribeInstanceTypes if that is what failed")
 }

@@ -133,7 +133,7 @@ var awsRefusals = []struct {
 		}, `aws eks delete-access-entry --cluster-name headroom-dev --principal-arn ` +
 			`arn:aws:iam::123456789012:role/ops`},
 	{"an instance type without a description", karpenterPool, func(a *ask.Answers) { delete(a.Shapes, "g6.xlarge") },
-		`EC2 gives no description of g6.xlarge`},
+		`EC2 gives no description of g6.xlarge in us-west-2 (it was not asked)`},
 	{"two shapes of one size", environmentOf(gpuPool(pool.Karpenter, func(p *config.Pool) {
 		p.InstanceTypes = []string{"g6.xlarge", "gr6.xlarge"}
 	})), nil, `gr6.xlarge has 8 vCPUs and 1 GPUs, g6.xlarge has 4 and 1; the types of a pool have one shape`},
@@ -408,3 +408,14 @@ func TestAPrivateEndpointIsOpenToItsVPCUnlessOthersAreNamed(t *testing.T) {
 }
 
 var runners = []string{"sg-0123456789abcdef0"}
+
+// tried-2, F17: a lost permission is not the fault of a type, and is told once.
+func TestATypeThatCouldNotBeAskedAboutIsReportedOnceWithTheReason(t *testing.T) {
+	decided := Decide(valid(t, karpenterPool...), answers(func(a *ask.Answers) {
+		a.Shapes["g6.xlarge"] = ask.Unknown[pool.Shape]("UnauthorizedOperation: ec2:DescribeInstanceTypes")
+	}))
+	if found := decided.Problems.Items(); len(found) != 1 || !strings.Contains(found[0],
+		"(UnauthorizedOperation: ec2:DescribeInstanceTypes); choose a type the region has, or allow") {
+		t.Errorf("found %q", found)
+	}
+}
