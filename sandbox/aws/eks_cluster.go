@@ -99,6 +99,7 @@ var clusterRow = resourceRow{
 			"elasticLoadBalancing": obj{"enabled": false},
 		},
 	},
+	filled: map[string][]string{"vpcConfig": {"clusterSecurityGroupId", "vpcId"}},
 	computed: map[string]string{
 		"createdAt":       "2026-01-01T00:00:00Z",
 		"platformVersion": "eks.1",

@@ -74,6 +74,16 @@ func (row *resourceRow) planned(s *world.State, in obj) obj {
 	for k := range row.computed {
 		out[k] = unknown{}
 	}
+	for block, keys := range row.filled {
+		given, ok := out[block].(obj)
+		if !ok {
+			continue
+		}
+		out[block] = maps.Clone(given)
+		for _, key := range keys {
+			out[block].(obj)[key] = unknown{}
+		}
+	}
 	if row.arn != "" {
 		out["arn"] = unknown{}
 	}

@@ -44,6 +44,30 @@ func TestOutputsTheProgramReads(t *testing.T) {
 	}
 }
 
+// tried-2, D2: a known block is not complete before AWS has filled it in.
+func TestThePreviewOfAClusterKnowsNoSecurityGroup(t *testing.T) {
+	a := newAccount(t)
+	p := a.platform()
+	_, out, err := a.b.Create(plugin.Request{
+		URN:     urn(tCluster, "another"),
+		Type:    tCluster,
+		Preview: true,
+		Inputs:  toProperties(with(p.cluster.in, obj{"name": "another"})),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	vpc := fromProperties(out)["vpcConfig"].(obj)
+	for _, key := range []string{"clusterSecurityGroupId", "vpcId"} {
+		if !isUnknown(vpc[key]) {
+			t.Errorf("%s is %v", key, vpc[key])
+		}
+	}
+	if len(list(vpc, "subnetIds")) < 2 {
+		t.Errorf("what is asked for is not planned: %v", vpc)
+	}
+}
+
 func TestThePreviewOfAnUpdateKeepsWhatAWSFilledIn(t *testing.T) {
 	a := newAccount(t)
 	p := a.platform()

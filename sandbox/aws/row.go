@@ -32,6 +32,7 @@ type resourceRow struct {
 	derive   func(s *world.State, in obj) (obj, error) // more values for templates
 	upsert   bool                                      // AWS takes a second creation of the same for an update
 	computed map[string]string                         // templates of outputs, over the same and {id}, {arn}
+	filled   map[string][]string                       // keys of a given block that AWS fills in
 	arn      string                                    // template of output "arn"
 	tagged   bool                                      // input tags and output tagsAll
 

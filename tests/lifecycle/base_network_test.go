@@ -52,6 +52,7 @@ func TestExistingNetworkIsUsedAndLeftAsItWas(t *testing.T) {
 		Pools: []config.Pool{fixed("gpu-l4", "g6.xlarge", 2)},
 	})
 	e.mayOnly("cluster", "node-groups")
+	e.step("it can be previewed before there is a cluster", func() { e.preview() }) // tried-2, D2
 	e.step("its free addresses are counted, after its nodes have taken theirs", func() {
 		outputs := e.up().Outputs
 		free := 0
