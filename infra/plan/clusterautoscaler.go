@@ -3,9 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/headroom-eks/headroom/capacity"
 	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 	"github.com/headroom-eks/headroom/components/clusterautoscaler"
 	"github.com/headroom-eks/headroom/components/nodegroup"
@@ -105,14 +103,7 @@ func (clusterAutoscaler) decide(d *decision, at string, c config.Pool, p *Pool) 
 // addShares makes a spread pool's maximum in each zone a limit that only it draws from.
 func (p *Pool) addShares(shares []clusterautoscaler.ZoneShare) {
 	for _, share := range shares {
-		key := strings.Join([]string{"share", p.Name(), share.Zone}, "/")
-		p.Limits = append(p.Limits, capacityplan.SharedLimit{
-			Key:    key,
-			Kind:   capacity.ConfiguredKind,
-			Unit:   "nodes",
-			Amount: share.Max,
-			Detail: "share of " + share.Zone,
-		})
+		key := p.addShare(share.Zone, share.Max, "share of "+share.Zone)
 		p.Facts.Uses = append(p.Facts.Uses, capacityplan.Use{Limit: key, CostPerNode: 1, Zone: share.Zone})
 	}
 }

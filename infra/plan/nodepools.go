@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 
 	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
 
@@ -72,14 +71,7 @@ func (p *Pool) addWays() {
 	}
 	ways := slices.Clone(p.Facts.Uses)
 	for _, part := range parts {
-		key := strings.Join([]string{"share", p.Name(), part.Name}, "/")
-		p.Limits = append(p.Limits, capacityplan.SharedLimit{
-			Key:    key,
-			Kind:   capacity.ConfiguredKind,
-			Unit:   "nodes",
-			Amount: part.Spec.Advertised.MaxNodeCount,
-			Detail: "limit of NodePool " + part.Name,
-		})
+		key := p.addShare(part.Name, part.Spec.Advertised.MaxNodeCount, "limit of NodePool "+part.Name)
 		for _, use := range ways { // a way that no limit holds is not counted on
 			if len(use.CapacityTypes) == 1 && slices.Contains(part.Spec.CapacityTypes, use.CapacityTypes[0]) {
 				p.Facts.Uses = append(p.Facts.Uses, capacityplan.Use{

@@ -61,6 +61,19 @@ type NodePool struct {
 // Name of the pool.
 func (p Pool) Name() string { return p.Facts.Name }
 
+// addShare makes a part of the pool's maximum a limit that only the pool draws from, and gives its key.
+func (p *Pool) addShare(part string, nodes int, detail string) (key string) {
+	key = strings.Join([]string{"share", p.Name(), part}, "/")
+	p.Limits = append(p.Limits, capacityplan.SharedLimit{
+		Key:    key,
+		Kind:   capacity.ConfiguredKind,
+		Unit:   "nodes",
+		Amount: nodes,
+		Detail: detail,
+	})
+	return key
+}
+
 // GroupNames are the names of its managed groups in EKS.
 func (p Pool) GroupNames() (names []string) {
 	for _, g := range p.Groups {
