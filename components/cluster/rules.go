@@ -177,6 +177,12 @@ func ValidatePublicAccess(path string, cidrs []string) (problems problem.List) {
 	return problems
 }
 
+// nobody are blocks from which nothing reaches an address in a VPC: loopback, link-local, multicast and reserved.
+// https://www.iana.org/assignments/iana-ipv4-special-registry
+var nobody = []netip.Prefix{
+	netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("224.0.0.0/3"),
+}
+
 var securityGroupID = regexp.MustCompile(`^sg-[0-9a-f]{8,17}$`)
 
 // ValidatePrivateAccess reports blocks and groups that no rule of a security group takes.
@@ -190,6 +196,9 @@ func ValidatePrivateAccess(path string, a PrivateAccess) (problems problem.List)
 			problems.Add(at, "is not an IPv4 block", text, "write one like 10.8.0.0/16")
 		case cidr != cidr.Masked():
 			problems.Add(at, "has host bits", text, "write "+cidr.Masked().String())
+		case cidr.Bits() == 0 || slices.ContainsFunc(nobody, cidr.Overlaps):
+			problems.Add(at, "is no network that traffic in a VPC comes from", text, "name the peered network, or "+
+				"the VPC's")
 		}
 	}
 	for i, id := range a.SecurityGroupIDs {

@@ -45,7 +45,7 @@ func (k *karpenterScaler) controller(b *builder) error {
 			SystemTaints:   b.plan.Cluster.SystemTaints,
 			StaticCapacity: slices.ContainsFunc(env.Pools, func(c config.Pool) bool { return c.Static }),
 			EnableDRA:      env.Karpenter.EnableDRA,
-			IsolatedVpc:    env.Network.NATGateways == "none",
+			IsolatedVpc:    env.Network.Isolated(), // FR-10
 		},
 		Cluster:     b.Cluster.Handle(),
 		NodeRoleArn: k.role.Arn,

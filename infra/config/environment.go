@@ -68,7 +68,13 @@ type ExistingNetwork struct {
 	VpcID            string   `json:"vpcId"`
 	PrivateSubnetIDs []string `json:"privateSubnetIds"`
 	PublicSubnetIDs  []string `json:"publicSubnetIds,omitempty"`
+	// Isolated says that no way leads out of the private subnets. Karpenter then asks nothing of services that have no
+	// endpoint; the endpoints, and mirrors of the images, are yours.
+	Isolated bool `json:"isolated,omitempty" jsonschema:"default=false"`
 }
+
+// Isolated says that no way leads out of the private subnets.
+func (n Network) Isolated() bool { return n.NATGateways == "none" || n.Existing != nil && n.Existing.Isolated }
 
 // Cluster is the EKS control plane.
 type Cluster struct {
@@ -86,7 +92,8 @@ type Cluster struct {
 	// PrivateAccess lets networks and security groups reach the private endpoint, beside the nodes. By default the
 	// range of the VPC, where publicAccessCidrs is empty.
 	PrivateAccess PrivateAccess `json:"privateAccess,omitzero"`
-	// SkipReachabilityCheck goes on without having reached the Kubernetes API first, for runs through a proxy.
+	// SkipReachabilityCheck goes on without having reached the Kubernetes API first, where only the Kubernetes provider
+	// has a way there. With a proxy in the environment, set no_proxy=127.0.0.1,localhost too: the engine is there.
 	SkipReachabilityCheck bool `json:"skipReachabilityCheck,omitempty" jsonschema:"default=false"`
 	// Access gives IAM roles access to the cluster, by a name of yours in lower-case letters, digits and dashes, for
 	// example "admins".

@@ -30,6 +30,9 @@ var beforeAsking = []struct {
 	// path and says are how the problem begins and what it holds.
 	path, says string
 }{
+	{"a controller that cannot reach IAM from an existing network (FR-10)", append(slices.Clone(karpenterPool),
+		existingNetwork[0], func(env *config.Environment) { env.Network.Existing.Isolated = true }),
+		`karpenter.instanceProfile`, `from a network without a way out`},
 	{"endpoint twice", endpoints("ecr.api", "ecr.api"), `network.interfaceEndpoints[1]`, `twice`},
 	{"endpoint that is no service", endpoints("ECR API"), `network.interfaceEndpoints[0]`, `write one like ecr.api`},
 	{"kubelet value out of range", environmentOf(gpuPool(pool.Karpenter, maxPods(-1))),

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -37,8 +38,12 @@ func (d *decision) cluster() {
 	d.access()
 	d.privateAccess()
 	d.plan.Cluster.ControlPlaneZones = d.plan.Network.Private.ForControlPlane().Zones()
-	if d.answers.Renamed != "" {
-		d.problems().Add("cluster.name", "is another than "+d.answers.Renamed+", the live cluster of this stack; EKS "+
+	if own := d.answers.Renamed; own == d.env.Cluster.Name && own != "" {
+		d.problems().Add("cluster.uniqueSuffix", "would give the live cluster "+own+" of this stack another name; EKS "+
+			"renames none, so it would be deleted with everything in it", nil, "set it to false, or run pulumi "+
+			"destroy first")
+	} else if own != "" {
+		d.problems().Add("cluster.name", "is another than "+own+", the live cluster of this stack; EKS "+
 			"renames none, so it would be deleted with everything in it", d.env.Cluster.Name,
 			"set it back, or run pulumi destroy first")
 	}
@@ -162,7 +167,14 @@ func (d *decision) controlPlaneZones() {
 				"keep the zone, also when no pool uses it")
 		}
 		for _, planned := range d.plan.Network.Private.In(zone) {
-			if d.plan.Network.New != nil && planned.CIDR != d.live.Subnets[zone] {
+			switch {
+			case d.plan.Network.New == nil || planned.CIDR == d.live.Subnets[zone]:
+			case !within(d.live.Subnets[zone], d.env.Network.CIDR):
+				d.problems().Add("network.cidr",
+					fmt.Sprintf("does not hold %s, where the control plane of the live cluster "+
+						"is, and a VPC keeps its range", d.live.Subnets[zone]), d.env.Network.CIDR, "set it back")
+				return
+			default:
 				d.problems().Add("network.zones", fmt.Sprintf("would move %s from %s to %s", zone, d.live.Subnets[zone],
 					planned.CIDR), d.env.Network.Zones, "keep the order of the zones, and add new ones at the end")
 			}
@@ -172,6 +184,13 @@ func (d *decision) controlPlaneZones() {
 		d.plan.Cluster.ControlPlaneZones = slices.DeleteFunc(zones,
 			func(zone string) bool { return !slices.Contains(live, zone) })
 	}
+}
+
+// within says that one IPv4 block lies in another. What cannot be read lies in none.
+func within(inner, outer string) bool {
+	i, errInner := netip.ParsePrefix(inner)
+	o, errOuter := netip.ParsePrefix(outer)
+	return errInner == nil && errOuter == nil && o.Bits() <= i.Bits() && o.Contains(i.Addr())
 }
 
 // secretsKey refuses another key for the secrets of a live cluster. EKS takes one once; the former key would go on

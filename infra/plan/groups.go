@@ -55,7 +55,7 @@ func (d *decision) addGroup(p *Pool, g Group) {
 		g.ResourceName += "-" + g.Args.Zone
 	}
 	p.Groups = append(p.Groups, g)
-	p.starting += max(0, g.Args.Scaling.Min-d.liveGroup(g.Args).Desired)
+	p.starting += d.starts(g.Args)
 }
 
 // attempt gives a group the name that lives, or the next one where EKS has lost what lives. Which attempt it is shows
@@ -87,6 +87,13 @@ func (d *decision) earlier(args nodegroup.Args) (names []string) {
 		}
 	}
 	return names
+}
+
+// starts are the nodes that the update itself starts in a group: all of a new one's minimum, of a live one's what the
+// minimum is raised by. Nodes that a live group lacks are its scaler's or EKS's to bring back.
+func (d *decision) starts(args nodegroup.Args) int {
+	live := d.liveGroup(args)
+	return max(0, args.Scaling.Min-max(live.Min, live.Desired))
 }
 
 // liveGroup is the group of that name as it lives; it does not exist when there is none.
@@ -141,7 +148,7 @@ func (d *decision) systemPool() Pool {
 		Taints:         d.plan.Cluster.SystemTaints,
 	})}}
 	d.groupBounds(&p)
-	p.starting = max(0, *c.NodeCount-d.liveGroup(p.Groups[0].Args).Desired)
+	p.starting = d.starts(p.Groups[0].Args)
 	return p
 }
 

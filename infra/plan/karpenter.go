@@ -13,9 +13,9 @@ type karpenterScaler struct{}
 
 func (karpenterScaler) environment(env config.Environment) (problems problem.List) {
 	problems.Join(karpenter.ValidateVersion("karpenter.version", env.Karpenter.Version, env.Cluster.KubernetesVersion))
-	if env.Network.NATGateways == "none" && !env.Karpenter.InstanceProfile { // field fault BR-48
-		problems.Add("karpenter.instanceProfile", "is false, and with network.natGateways none the controller cannot "+
-			"reach IAM, which has no endpoint, to make one itself", nil, "set it to true")
+	if env.Network.Isolated() && !env.Karpenter.InstanceProfile { // field fault BR-48
+		problems.Add("karpenter.instanceProfile", "is false, and from a network without a way out the controller "+
+			"cannot reach IAM, which has no endpoint, to make one itself", nil, "set it to true")
 	}
 	return problems
 }

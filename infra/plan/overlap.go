@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/headroom-eks/headroom/pool"
 	"github.com/headroom-eks/headroom/problem"
@@ -30,6 +31,9 @@ type Claimant struct {
 //
 // With podsSelectPool every pod selects its pool by label (PoolLabel), and nothing is asked of the taints.
 func ValidateOverlap(path string, pools []Claimant, podsSelectPool bool) (problems problem.List) {
+	pools = slices.DeleteFunc(slices.Clone(pools), func(c Claimant) bool {
+		return !slices.Contains(pool.Scalers, c.Scaler) // which is reported elsewhere
+	})
 	for _, p := range pools {
 		for _, other := range pools {
 			if p.Scaler.ExcludesOthers() && other.Scaler != p.Scaler {

@@ -117,6 +117,11 @@ var awsRefusals = []struct {
 	{"the creator beside its own entry (FR-04)", access("arn:aws:iam::123456789012:role/runner", "edit"),
 		callerIs("runner"),
 		`cluster.access["ops"].principalArn: is whoever runs this update`},
+	{"a live cluster that would get a suffix", nil, func(a *ask.Answers) { a.Renamed = "headroom-dev" },
+		`cluster.uniqueSuffix: would give the live cluster headroom-dev of this stack another name`},
+	{"another range of a live network", nil,
+		inSubnets(map[string]string{"us-west-2a": "10.9.0.0/19", "us-west-2b": "10.9.32.0/19"}),
+		`network.cidr: does not hold 10.9.0.0/19, where the control plane of the live cluster is`},
 	{"a cluster that would be renamed", nil, func(a *ask.Answers) { a.Renamed = "headroom-former" },
 		`cluster.name: is another than headroom-former, the live cluster of this stack`},
 	{"a cluster of another stack (tried-2, F20)", nil, living(func(l *ask.Live) { l.Stack = "headroom/other" }),
@@ -417,5 +422,18 @@ func TestATypeThatCouldNotBeAskedAboutIsReportedOnceWithTheReason(t *testing.T) 
 	if found := decided.Problems.Items(); len(found) != 1 || !strings.Contains(found[0],
 		"(UnauthorizedOperation: ec2:DescribeInstanceTypes); choose a type the region has, or allow") {
 		t.Errorf("found %q", found)
+	}
+}
+
+// Found by a newcomer: a fixed group that somebody emptied, then a lower quota. The update starts nothing.
+func TestNodesThatALiveGroupLacksAreNotStartedByTheUpdate(t *testing.T) {
+	env := valid(t, with(gpuPool(pool.Fixed, fixedAt(2))))
+	a := answers(living())
+	for _, p := range Decide(env, a).Pools[1:] {
+		a.Live.Value().Groups[p.GroupNames()[0]] = clusterautoscaler.Live{Exists: true, Min: 2, Max: 2}
+	}
+	a.Quotas["L-DB2E81BA"] = ask.Known(0)
+	if err := Decide(env, a).Problems.Err(); err != nil {
+		t.Error(err)
 	}
 }
