@@ -74,7 +74,9 @@ type ExistingNetwork struct {
 }
 
 // Isolated says that no way leads out of the private subnets.
-func (n Network) Isolated() bool { return n.NATGateways == "none" || n.Existing != nil && n.Existing.Isolated }
+func (n Network) Isolated() bool {
+	return n.NATGateways == "none" || n.Existing != nil && n.Existing.Isolated
+}
 
 // Cluster is the EKS control plane.
 type Cluster struct {

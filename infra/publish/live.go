@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
@@ -38,6 +40,35 @@ func (c counter) groups(pools []plan.Pool) map[string]ask.Answer[clusterautoscal
 		}
 	}
 	return live
+}
+
+// heldBack says which NodePools hold their pool to what runs, since they could not be read or are not there; empty when
+// none does. One of a pool that this update left out is not there yet.
+func heldBack(o plan.Observed) string {
+	var unread, gone []string
+	reason := ""
+	for _, name := range slices.Sorted(maps.Keys(o.NodePools)) {
+		answer := o.NodePools[name]
+		switch live, known := answer.Get(); {
+		case !known:
+			unread, reason = append(unread, name), answer.Reason()
+		case !live.Exists && !o.NotMade[name]:
+			gone = append(gone, name)
+		}
+	}
+	var said []string
+	if len(unread) > 0 {
+		said = append(said, fmt.Sprintf("NodePools %s could not be read (%s)", strings.Join(unread, ", "), reason))
+	}
+	if len(gone) > 0 {
+		said = append(said, fmt.Sprintf("NodePools %s are not in the cluster; pulumi refresh and then pulumi up make "+
+			"those "+
+			"of this stack again", strings.Join(gone, ", ")))
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return "capacity: pools promise no more than what runs: " + strings.Join(said, "; ")
 }
 
 // liveTimeout bounds the question for NodePools with all its tries.

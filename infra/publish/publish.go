@@ -88,6 +88,11 @@ func observe(ctx *pulumi.Context, p plan.Plan, made *build.Made, now func() time
 		if !ctx.DryRun() {
 			o.Groups = c.groups(p.Pools)
 			o.NodePools = c.nodePools(p.Pools, made.Kubeconfig, made.Dial)
+			if text := heldBack(o); text != "" {
+				if err := ctx.Log.Warn(text, nil); err != nil {
+					return "", err
+				}
+			}
 		}
 		computed := p.Document(o)
 		if ctx.DryRun() {

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/headroom-eks/headroom/capacity"
+	"github.com/headroom-eks/headroom/components/nodepool"
+	"github.com/headroom-eks/headroom/infra/ask"
+	"github.com/headroom-eks/headroom/infra/plan"
 	"github.com/headroom-eks/headroom/pool"
 )
 
@@ -62,6 +65,29 @@ func TestAFallOfAnyNumberIsNamedUntilTheOutputIsWritten(t *testing.T) {
 	} {
 		got := falls(before, c.after)
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestNodePoolsThatHoldTheirPoolBackAreNamed(t *testing.T) {
+	there := ask.Known(nodepool.Live{Exists: true})
+	for _, c := range []struct {
+		o    plan.Observed
+		want string
+	}{
+		{plan.Observed{NodePools: map[string]ask.Answer[nodepool.Live]{"a": there}}, ""},
+		{plan.Observed{
+			NodePools: map[string]ask.Answer[nodepool.Live]{"a": ask.Known(nodepool.Live{})},
+			NotMade:   map[string]bool{"a": true},
+		}, ""},
+		{plan.Observed{NodePools: map[string]ask.Answer[nodepool.Live]{
+			"a": there, "b": ask.Known(nodepool.Live{}), "c": ask.Unknown[nodepool.Live]("403 Forbidden"),
+		}}, "capacity: pools promise no more than what runs: NodePools c could not be read (403 Forbidden); " +
+			"NodePools b are " +
+			"not in the cluster; pulumi refresh and then pulumi up make those of this stack again"},
+	} {
+		if got := heldBack(c.o); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}

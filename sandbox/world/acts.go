@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 )
@@ -184,6 +185,9 @@ func (s *State) SetQuota(code string, value float64) error {
 	if _, known := QuotaNames[code]; !known {
 		return fmt.Errorf("quota %q is not one the sandbox keeps; known: %s", code,
 			strings.Join(slices.Sorted(maps.Keys(QuotaNames)), ", "))
+	}
+	if !(value >= 0) || math.IsInf(value, 1) { // NaN is none either
+		return fmt.Errorf("quota %s cannot be %g; give 0 or more", code, value)
 	}
 	s.Quotas[code] = value
 	s.retry()
