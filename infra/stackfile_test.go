@@ -56,7 +56,7 @@ func command(t *testing.T, kubeconfig any) string {
 	return fmt.Sprint(exec.Args, exec.Env)
 }
 
-// FR-05, and findings 5 and H1 of the second trial. The output is for whoever reads it, with credentials of their own.
+// FR-05, and findings 5 and H1 of the second trial. The output is for every reader, with credentials of their own.
 func TestTheProfileOfAWSGetsTheTokenOfKubernetes(t *testing.T) {
 	g := registers(t, "blue", with("aws:profile: deploy",
 		`aws:assumeRole: {roleArn: "arn:aws:iam::111122223333:role/deploy"}`))

@@ -137,8 +137,8 @@ func PoolZones(instanceType string, offered, subnets, pinned []string) (zones []
 	switch len(zones) {
 	case 0:
 		return nil, "", fmt.Errorf("no zone is left for %s: it is offered in %v, the subnets are in %v, the config "+
-			"names %v; "+
-			"add a subnet in a zone that offers it, or choose another type", instanceType, offered, subnets, pinned)
+			"names %v; add a subnet in a zone that offers it, or choose another "+
+			"type", instanceType, offered, subnets, pinned)
 	case 1:
 		return zones, "only zone " + zones[0] + " serves this pool; when it is out of stock, so is the pool", nil
 	default:

@@ -66,8 +66,7 @@ func validateLifetime(path string, spec nodepool.Spec) (problems problem.List) {
 	expire, err := time.ParseDuration(spec.ExpireAfter)
 	if err == nil && expire+grace > maxLifetime {
 		problems.Add(path+".expireAfter", fmt.Sprintf("with a grace period of %s is more than the %d hours that Auto "+
-			"Mode "+
-			"lets a node live", grace, hours), spec.ExpireAfter, "shorten one")
+			"Mode lets a node live", grace, hours), spec.ExpireAfter, "shorten one")
 	}
 	return problems
 }

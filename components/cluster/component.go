@@ -79,7 +79,7 @@ type Cluster struct {
 	OIDCProviderArn pulumi.StringOutput
 	// SecurityGroupID of the group that EKS makes for the control plane and every node (field fault BR-75).
 	SecurityGroupID pulumi.StringOutput
-	// Kubeconfig as JSON, without credentials, for whoever uses it.
+	// Kubeconfig as JSON, without credentials, for anybody who has their own.
 	Kubeconfig pulumi.StringOutput
 	// SecretsKeyArn is the key with which the cluster encrypts Kubernetes secrets.
 	SecretsKeyArn pulumi.StringOutput
@@ -227,8 +227,8 @@ func eksArgs(a Args, key pulumi.StringInput) *eks.ClusterArgs {
 		CreateInstanceRole:        &no,
 		CreateOidcProvider:        pulumi.Bool(false),
 		CorednsAddonOptions:       &eks.CoreDnsAddonOptionsArgs{Enabled: &no},
-		// Without it the component writes the profile of whoever runs the update into a provider of its own, which
-		// nothing uses: the next person would plan a change of it.
+		// Without it the component writes the profile of the person who runs the update into a provider of its own,
+		// which nothing uses: the next person would plan a change of it.
 		ProviderCredentialOpts: &eks.KubeconfigOptionsArgs{},
 		Tags:                   pulumi.ToStringMap(a.Account.Tags),
 	}

@@ -89,7 +89,7 @@ func cniEnv(prefixDelegation bool) map[string]string {
 }
 
 // Caller is who asks for the token of the Kubernetes API, as far as the aws command has to be told. The zero value is
-// whoever runs the command.
+// the person who runs the command.
 type Caller struct {
 	// Arguments of `aws eks get-token`, and variables of its environment.
 	Arguments   []string
@@ -98,7 +98,8 @@ type Caller struct {
 	Secret bool
 }
 
-// Kubeconfig lets kubectl and Pulumi reach the cluster. Without a caller it holds no secret and means whoever runs it.
+// Kubeconfig lets kubectl and Pulumi reach the cluster. Without a caller it holds no secret, and asks as the person who
+// uses it.
 // It depends on nothing but these values: anything else that changed in it would replace the Kubernetes provider and
 // every object with it (field fault BR-89).
 func Kubeconfig(name, endpoint, certificateAuthority, region string, caller Caller) (string, error) {

@@ -38,8 +38,8 @@ func PerZone(path string, zones []string, total Sizes) ([]ZoneShare, problem.Lis
 		problems.Add(path+".zones", "names no zones", zones, "name the zones to spread over")
 	} else if total.Max < len(sorted) {
 		problems.Add(path+".maxNodeCount", fmt.Sprintf("leaves no node for some of its %d zones, and EKS refuses a "+
-			"group "+
-			"with a maximum of 0", len(sorted)), total.Max, "raise it, name fewer zones, or do not spread per zone")
+			"group with a maximum of "+
+			"0", len(sorted)), total.Max, "raise it, name fewer zones, or do not spread per zone")
 	}
 	if problems.Err() != nil {
 		return nil, problems

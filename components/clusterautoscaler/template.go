@@ -124,8 +124,7 @@ func ValidateTemplate(path string, t Template) problem.List {
 	tags := TemplateTags(t)
 	if room := maxTags - eksTags; len(tags) > room {
 		problems.Add(path, fmt.Sprintf("has labels, taints and resources that make more tags than the %d for which "+
-			"an Auto "+
-			"Scaling group has room beside the %d of EKS", room, eksTags), len(tags), "remove labels or taints")
+			"an Auto Scaling group has room beside the %d of EKS", room, eksTags), len(tags), "remove labels or taints")
 	}
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		at := fmt.Sprintf("%s.tags[%q]", path, key)

@@ -22,8 +22,7 @@ func ValidateWake(path string, needs plan.WakeNeeds, minimum, zones int, accept 
 		return problems
 	}
 	problems.Add(at, fmt.Sprintf("over %d zones leaves zones whose DRA group is at zero, where cluster-autoscaler "+
-		"cannot "+
-		"start a first node", zones), minimum,
+		"cannot start a first node", zones), minimum,
 		fmt.Sprintf("set it to at least %d, name fewer zones, or set acceptNoWakeFromZero: true", zones))
 	return problems
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom-eks/headroom/infra/kubeapi"
 )
 
-// entering asks an API that gives these answers, the last of them for ever after, and tells what was said.
+// entering asks an API that gives these answers and then repeats the last one. Said is what was logged.
 func entering(t *testing.T, answers ...error) (asked int, said []string, err error) {
 	t.Helper()
 	err = entrance{

@@ -68,8 +68,7 @@ func (e Environment) validateSystem(problems *problem.List) {
 	s := e.System
 	if n := *s.NodeCount; n < 1 || n > maxGroupNodes {
 		problems.Add("system.nodeCount", "is out of range: controllers and DNS need one node, and EKS allows so many "+
-			"in a "+
-			"managed group", n, fmt.Sprintf("use 1 to %d", maxGroupNodes))
+			"in a managed group", n, fmt.Sprintf("use 1 to %d", maxGroupNodes))
 	}
 	problems.Join(volume.Validate("system.diskGiB", s.DiskGiB, volume.MinGiB))
 	if pool.Accelerated(s.InstanceType) {
@@ -124,8 +123,7 @@ func (e Environment) validateAutoMode(problems *problem.List) {
 	for i, p := range e.Pools {
 		if p.Scaler != pool.AutoMode {
 			problems.Add("autoMode.keep", fmt.Sprintf("leaves Auto Mode on, beside which nothing else scales or has "+
-				"groups, "+
-				"and %s has another scaler", poolPath("pools", i, p.Name)), string(p.Scaler),
+				"groups, and %s has another scaler", poolPath("pools", i, p.Name)), string(p.Scaler),
 				"bring that pool in the update that drops autoMode.keep")
 		}
 	}

@@ -68,19 +68,18 @@ func (d *decision) access() {
 			d.problems().Add(path, "is of another account than the cluster's, "+d.answers.Account.ID, arn,
 				"name a role of this account that the other may assume")
 		case live == nil && cluster.CreatorIsAdmin(principals) && d.isCaller(arn):
-			d.problems().Add(path, "is whoever runs this update, for whom EKS makes an entry as cluster-admin when no "+
-				"cluster-admin is named", arn, "remove it, or give it the policy cluster-admin")
+			d.problems().Add(path, "runs this update, and EKS makes its own entry for it, as "+
+				"cluster-admin, when no cluster-admin is named", arn, "remove it, or give it the policy cluster-admin")
 		case slices.Contains(d.answers.Entries, arn):
-			d.problems().Add(path,
-				fmt.Sprintf("has an access entry in cluster %s that this stack did not make, as the "+
-					"creator of a cluster has", live.Name), arn, fmt.Sprintf("remove it here, or delete that entry "+
-					"first: "+
-					"aws eks delete-access-entry --cluster-name %s --principal-arn %s", live.Name, arn))
+			wrong := fmt.Sprintf("has an access entry in cluster %s that this stack did not make, as the creator of a "+
+				"cluster has", live.Name)
+			d.problems().Add(path, wrong, arn, fmt.Sprintf("remove it here, or delete that entry first: "+
+				"aws eks delete-access-entry --cluster-name %s --principal-arn %s", live.Name, arn))
 		}
 	}
 }
 
-// isCaller says that the principal is, by its name, whoever runs the program.
+// isCaller says that the principal is, by its name, the one that runs the program.
 func (d *decision) isCaller(arn string) bool {
 	// arn:aws:sts::123456789012:assumed-role/<role>/<session> is the caller that has assumed <role>.
 	caller := strings.Split(d.answers.Account.CallerArn, "/")
@@ -161,8 +160,7 @@ func (d *decision) controlPlaneZones() {
 	for _, zone := range live {
 		if !slices.Contains(zones, zone) {
 			d.problems().Add("network", fmt.Sprintf("has no private subnet in %s, in which the control plane of the "+
-				"live "+
-				"cluster has one, and EKS takes it out of no zone (it lies in %s)", zone,
+				"live cluster has one, and EKS takes it out of no zone (it lies in %s)", zone,
 				strings.Join(live, ", ")), nil,
 				"keep the zone, also when no pool uses it")
 		}

@@ -244,6 +244,6 @@ func (d *decision) fragmentable() (warning string) {
 	return fmt.Sprintf(
 		"network.prefixDelegation takes blocks of 16 addresses in a row, which run out in small subnets "+
 			"while single addresses are free (%s); use subnets of /%d or larger, or reserve a range of each for "+
-			"prefixes "+
-			"(aws ec2 create-subnet-cidr-reservation --reservation-type prefix)", strings.Join(small, ", "), widePrefix)
+			"prefixes (aws ec2 create-subnet-cidr-reservation --reservation-type "+
+			"prefix)", strings.Join(small, ", "), widePrefix)
 }

@@ -94,8 +94,8 @@ func (d *decision) unanswered() {
 	for _, m := range d.answers.Missing {
 		if m.Guards {
 			d.problems().Add("aws", fmt.Sprintf("%s could not be asked about (%s); without the answer what runs "+
-				"could be "+
-				"replaced or deleted unseen", m.Question, m.Reason), nil, "give the permission to ask, and run again")
+				"could be replaced or deleted "+
+				"unseen", m.Question, m.Reason), nil, "give the permission to ask, and run again")
 		}
 	}
 }

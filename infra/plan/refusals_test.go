@@ -116,7 +116,7 @@ var awsRefusals = []struct {
 		`cluster.access["ops"].principalArn: is of another account than the cluster's, 123456789012`},
 	{"the creator beside its own entry (FR-04)", access("arn:aws:iam::123456789012:role/runner", "edit"),
 		callerIs("runner"),
-		`cluster.access["ops"].principalArn: is whoever runs this update`},
+		`cluster.access["ops"].principalArn: runs this update, and EKS makes its own entry for it`},
 	{"a live cluster that would get a suffix", nil, func(a *ask.Answers) { a.Renamed = "headroom-dev" },
 		`cluster.uniqueSuffix: would give the live cluster headroom-dev of this stack another name`},
 	{"another range of a live network", nil,

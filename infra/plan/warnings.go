@@ -82,8 +82,7 @@ func (d *decision) rebalanced() (warning string) {
 		return ""
 	}
 	return fmt.Sprintf("pools %s: EC2 may end a busy node of a fixed pool to even out its zones; name one zone for "+
-		"each, "+
-		"or bear it", strings.Join(spread, ", "))
+		"each, or bear it", strings.Join(spread, ", "))
 }
 
 // replaced says which managed groups with nodes the update will replace. EKS can change neither the instance types nor

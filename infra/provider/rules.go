@@ -123,7 +123,8 @@ var marks = []string{
 	"kubernetes.io/cluster/", "k8s.io/cluster-autoscaler/",
 }
 
-// CheckTags refuses to ignore a tag that this program sets: the provider would never set it, or plan it for ever.
+// CheckTags refuses to ignore a tag that this program sets: the provider would never set it, or plan it in every
+// update.
 // https://registry.terraform.io/providers/hashicorp/aws/latest/docs/guides/resource-tagging (Ignoring Changes in All
 // Resources)
 func (s Settings) CheckTags(tags map[string]string) (problems problem.List) {

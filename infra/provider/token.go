@@ -64,11 +64,11 @@ func (s Settings) Caller() cluster.Caller {
 		c.Environment["AWS_ROLE_ARN"] = r.RoleArn
 		c.Environment["AWS_WEB_IDENTITY_TOKEN_FILE"] = r.WebIdentityTokenFile
 		c.Environment["AWS_ROLE_SESSION_NAME"] = r.SessionName
-		c.Environment["AWS_ACCESS_KEY_ID"] = "" // keys of whoever runs the update would go before the role
+		c.Environment["AWS_ACCESS_KEY_ID"] = "" // keys in the environment would go before the role
 		c.Secret = c.Secret || s.isSecret("assumeRoleWithWebIdentity")
 	}
 	if s.AccessKey != "" && s.Token == "" {
-		c.Environment["AWS_SESSION_TOKEN"] = "" // one of whoever runs the update belongs to other keys
+		c.Environment["AWS_SESSION_TOKEN"] = "" // one in the environment belongs to other keys
 	}
 	return c
 }

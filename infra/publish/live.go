@@ -62,8 +62,7 @@ func heldBack(o plan.Observed) string {
 	}
 	if len(gone) > 0 {
 		said = append(said, fmt.Sprintf("NodePools %s are not in the cluster; pulumi refresh and then pulumi up make "+
-			"those "+
-			"of this stack again", strings.Join(gone, ", ")))
+			"those of this stack again", strings.Join(gone, ", ")))
 	}
 	if len(said) == 0 {
 		return ""

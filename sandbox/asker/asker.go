@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Of is the identity with these parts; those that are empty are those of whoever runs the command.
+// Of is the identity with these parts; an empty part is that of the person who runs the command.
 func Of(profile, accessKey, role, webRole string) string {
 	var parts []string
 	for _, part := range []struct{ name, value string }{

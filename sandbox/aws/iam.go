@@ -23,6 +23,20 @@ var (
 	roleGone = "NoSuchEntity: The role with name {value} cannot be found."
 )
 
+// iamNaming is how IAM names things: Pulumi makes a name where none is given.
+// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html#reference_iam-quotas-names
+func iamNaming(longest int) naming {
+	return naming{
+		property: "name",
+		prefix:   "namePrefix",
+		auto:     true,
+		min:      1,
+		max:      longest,
+		pattern:  iamName,
+		says:     "letters, digits and +=,.@_-",
+	}
+}
+
 var roleRow = resourceRow{
 	typ: tRole,
 	inputs: []string{
@@ -32,15 +46,7 @@ var roleRow = resourceRow{
 	required: []string{"assumeRolePolicy"},
 	replaces: []string{"name", "namePrefix", "path"},
 	json:     []string{"assumeRolePolicy"},
-	name: naming{
-		property: "name",
-		prefix:   "namePrefix",
-		auto:     true,
-		min:      1,
-		max:      64,
-		pattern:  iamName,
-		says:     "letters, digits and +=,.@_-",
-	},
+	name:     iamNaming(64),
 	ranges: map[string]span{
 		"maxSessionDuration": {3600, 43200},
 	},
@@ -78,15 +84,7 @@ var instanceProfileRow = resourceRow{
 	typ:      tProfile,
 	inputs:   []string{"name", "namePrefix", "path", "role"},
 	replaces: []string{"name", "namePrefix", "path"},
-	name: naming{
-		property: "name",
-		prefix:   "namePrefix",
-		auto:     true,
-		min:      1,
-		max:      128,
-		pattern:  iamName,
-		says:     "letters, digits and +=,.@_-",
-	},
+	name:     iamNaming(128),
 	refs:     []reference{{path: "role", typ: tRole, gone: roleGone}},
 	defaults: obj{"path": "/"},
 	id:       "{name}",

@@ -186,7 +186,7 @@ func (e *expansion) kubeconfig(withProfile bool) pulumi.AnyOutput {
 		if withProfile {
 			profile = orBlank(opts.ProfileName)
 		}
-	case withProfile: // without options it takes the profile of whoever runs it
+	case withProfile: // without options it takes the profile of the person who runs it
 		// https://github.com/pulumi/pulumi-eks/pull/561
 		named, _ := e.ctx.GetConfig("aws:profile")
 		profile = pulumi.String(cmp.Or(named, os.Getenv("AWS_PROFILE"))).ToStringOutput()

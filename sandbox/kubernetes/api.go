@@ -36,7 +36,7 @@ func Serve(w *world.World) (*API, error) {
 	a.server = &http.Server{
 		Handler:   a,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: a.certificate},
-		ErrorLog:  log.New(io.Discard, "", 0), // whoever does not trust the certificate says so
+		ErrorLog:  log.New(io.Discard, "", 0), // a client that does not trust the certificate says so itself
 	}
 	go a.server.ServeTLS(listener, "", "") // ends with Close
 	return a, nil
@@ -62,9 +62,8 @@ func (a *API) Dial(ctx context.Context, network, address string) (net.Conn, erro
 	return (&net.Dialer{}).DialContext(ctx, network, a.listener.Addr().String())
 }
 
-// admitted refuses a machine that no security group lets in. Where the endpoint is public, whoever runs the sandbox is
-// in its ranges; where it is private, in the VPC, and there the cluster's group lets in nothing but nodes until a rule
-// does.
+// admitted refuses a machine that no security group lets in. The sandbox runs in the ranges of a public
+// endpoint, or in the VPC of a private one. There the cluster's group lets in nothing but nodes until a rule does.
 // https://docs.aws.amazon.com/eks/latest/userguide/sec-group-reqs.html
 func admitted(s *world.State, host string) error {
 	vpc := object(s.Find(clusterType, "endpoint", "https://"+host).Outputs)

@@ -128,13 +128,13 @@ func (b *Backend) in(s *world.State) (*cluster, error) {
 	}
 	if b.caller != s.Caller {
 		return nil, fmt.Errorf("the server has asked for the client to provide credentials (Unauthorized): %s asks "+
-			"for the "+
-			"token, and %s asks AWS; in the sandbox only one identity has access", whose(b.caller), whose(s.Caller))
+			"for the token, and %s asks AWS; in the sandbox only one identity has "+
+			"access", whose(b.caller), whose(s.Caller))
 	}
 	return clusterAt(s, b.server)
 }
 
-func whose(identity string) string { return cmp.Or(identity, "whoever runs this") }
+func whose(identity string) string { return cmp.Or(identity, "the person who runs this") }
 
 // caller is who asks by the command of a kubeconfig's first user; empty for one without a command.
 func caller(kubeconfig string) string {

@@ -362,7 +362,7 @@ func TestChartArgumentsThatWouldGoWrongAreRefused(t *testing.T) {
 	}
 }
 
-// FR-05: objects were made for whoever had a kubeconfig.
+// FR-05: objects were made for anybody with a kubeconfig.
 func TestAnotherIdentityThanTheOneThatAsksAWSIsUnauthorized(t *testing.T) {
 	l := newLab(t, false)
 	const asUser = `,"users":[{"user":{"exec":{"args":["eks","get-token","--profile","deploy"],` +
@@ -376,7 +376,7 @@ func TestAnotherIdentityThanTheOneThatAsksAWSIsUnauthorized(t *testing.T) {
 		return err
 	}
 	if err := asked(); err == nil || !strings.Contains(err.Error(),
-		"(Unauthorized): profile deploy asks for the token, and whoever runs this asks AWS") {
+		"(Unauthorized): profile deploy asks for the token, and the person who runs this asks AWS") {
 		t.Errorf("got %v", err)
 	}
 	l.update(func(s *world.State) error { s.Caller = "profile deploy"; return nil })

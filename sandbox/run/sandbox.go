@@ -51,7 +51,7 @@ type Options struct {
 	// Secrets are set encrypted in the copy of the stack file, by their path in it: the project's own file can hold
 	// none that the sandbox could read.
 	Secrets map[string]string
-	// Person is the AWS_PROFILE of whoever runs the operations, as providers see it.
+	// Person is the AWS_PROFILE of the person who runs the operations, as providers see it.
 	Person string
 }
 

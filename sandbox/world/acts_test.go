@@ -305,7 +305,7 @@ func TestEveryZoneOfEveryRegionHasItsOwnId(t *testing.T) {
 	}
 }
 
-func TestWhoeverIsGrantedActionsMayDoNoOthers(t *testing.T) {
+func TestACallerWithGrantedActionsMayDoNoOthers(t *testing.T) {
 	s := account()
 	if !s.Grants("ec2:CreateVpc") {
 		t.Error("without a policy nothing may be done")

@@ -18,7 +18,7 @@ type State struct {
 	Account   string `json:"account"`
 	Region    string `json:"region"`
 	Partition string `json:"partition"`
-	// Caller is who asks AWS, in the words of sandbox/asker; empty for whoever runs the command.
+	// Caller is who asks AWS, in the words of sandbox/asker; empty for the person who runs the command.
 	Caller string `json:"caller,omitempty"`
 
 	Resources map[string]*Resource `json:"resources"` // by Key(type, id)

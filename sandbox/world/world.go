@@ -143,8 +143,7 @@ func (w *World) load() error {
 	state := Fresh("")
 	if err := json.Unmarshal(data, state); err != nil {
 		return fmt.Errorf("the simulated account in %s cannot be read: %w; nothing repairs it: remove the folder %s, "+
-			"and "+
-			"with it what was simulated, to begin anew", w.path, err, filepath.Dir(w.path))
+			"and with it what was simulated, to begin anew", w.path, err, filepath.Dir(w.path))
 	}
 	w.state, w.stamp = state, now
 	return nil

@@ -76,7 +76,7 @@ func TestOneIdentityAsksAndTheNextPersonPlansNothing(t *testing.T) {
 			e.t.Errorf("the provider of Kubernetes asks by %s", asks)
 		}
 		if given, _ := outputs["kubeconfig"].(string); strings.Contains(given, "deploy") {
-			e.t.Errorf("the output is not for whoever uses it: %s", given)
+			e.t.Errorf("the output is not for everybody: %s", given)
 		}
 	})
 	e.step("the guard holds where no program runs", func() {

@@ -1,5 +1,5 @@
-// Package permissions is what whoever runs the program must be allowed to do in AWS, as IAM policies: parts, each for
-// something that an environment can have.
+// Package permissions holds the IAM policies that the program needs in AWS: parts, each for something that an
+// environment can have.
 //
 // It owns which resource types and questions belong to which part, which parts a mode needs, and how narrow a statement
 // is. It does not own the actions of a type or question (sandbox/aws), nor hold the program to them: tests/lifecycle
