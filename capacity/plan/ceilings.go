@@ -98,6 +98,17 @@ func LiveCeiling(nodes int, detail string) Bound {
 	return Bound{Kind: capacity.Live, Nodes: max(nodes, 0), PromiseOnly: true, Detail: detail}
 }
 
+// RaisedCeiling is what the pool's groups or NodePools allow in AWS where that is more than was planned. It bounds the
+// scaler in place of the configuration, which then bounds the promise alone: pods may wake more nodes than are
+// promised, and others must not count on their part.
+func RaisedCeiling(nodes int, detail string) Bound {
+	return Bound{Kind: capacity.Live, Nodes: min(nodes, mostRaised), Detail: detail}
+}
+
+// mostRaised stands for a limit that somebody has taken away: as many nodes as a cluster of EKS can have.
+// https://docs.aws.amazon.com/eks/latest/userguide/service-quotas.html
+const mostRaised = 100_000
+
 // ReservationFacts is what is known of a capacity reservation or block that a pool names.
 type ReservationFacts struct {
 	ID string

@@ -72,7 +72,7 @@ func (m *member) addOwnCeilings() {
 			continue
 		}
 		scaler = min(scaler, nodes)
-		if b.Kind == capacity.ConfiguredKind && nodes > 0 {
+		if (b.Kind == capacity.ConfiguredKind || b.Kind == capacity.Live) && nodes > 0 {
 			nodes += m.surge()
 		}
 		m.reach = min(m.reach, nodes)

@@ -20,6 +20,8 @@ type Former struct {
 	SecretsKey SecretsKey
 	// KarpenterInstanceProfile is the profile that the program made for Karpenter's nodes; empty when it made none.
 	KarpenterInstanceProfile string
+	// NodePools is gitOps.nodePools of that update; empty when it did not say.
+	NodePools string
 	// Marks says that the last update marked the access entries that it made; earlier versions did not.
 	Marks bool
 }
@@ -42,6 +44,7 @@ func (a *asker) former() {
 		return
 	}
 	found := Former{Capacity: outputs["capacity"]}
+	found.NodePools, _ = outputs["gitOpsNodePools"].(string)
 	found.Cluster, _ = outputs["clusterName"].(string)
 	found.KarpenterInstanceProfile, _ = outputs["karpenterInstanceProfileName"].(string)
 	if key, ok := outputs["secretsKey"].(map[string]any); ok {

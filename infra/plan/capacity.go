@@ -2,7 +2,9 @@ package plan
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/headroom-eks/headroom/capacity"
@@ -81,6 +83,12 @@ func (p Pool) observed(o Observed) capacityplan.PoolFacts {
 			f.Ceilings = append(f.Ceilings, *bound)
 		}
 	}
+	if raised := p.raised(o); raised != nil {
+		for i := range f.Ceilings {
+			f.Ceilings[i].PromiseOnly = f.Ceilings[i].PromiseOnly || f.Ceilings[i].Kind == capacity.ConfiguredKind
+		}
+		f.Ceilings = append(f.Ceilings, *raised)
+	}
 	if n, parts := o.Displaced[p.Name()], p.NodePools(); n > 0 && len(parts) > 1 {
 		most := parts[0].Spec.Advertised.MaxNodeCount
 		f.Ceilings = append(f.Ceilings, capacityplan.LiveCeiling(p.NodePool.Spec.Advertised.MaxNodeCount-min(n, most),
@@ -108,7 +116,7 @@ func (p Pool) live(groups map[string]ask.Answer[clusterautoscaler.Live],
 		if !known {
 			return unknownLive(fmt.Sprintf("group %s: %s", name, groups[name].Reason()))
 		}
-		now := g.allowedBy(group, realized)
+		now := min(g.allowedBy(group, realized), g.Args.Scaling.Max)
 		allowed, planned = allowed+now, planned+g.Args.Scaling.Max
 		switch {
 		case !group.Exists:
@@ -128,9 +136,39 @@ func (p Pool) live(groups map[string]ask.Answer[clusterautoscaler.Live],
 	return &bound
 }
 
-// allowedBy is how many nodes the group allows as it lives, no more than planned.
+// raised is what the pool's groups and NodePools allow as they live where that is more than was planned: somebody has
+// raised a bound, or this update did not lower it. Nil when they allow no more. Without an answer a group or NodePool
+// is taken for what was planned.
+func (p Pool) raised(o Observed) *capacityplan.Bound {
+	allowed, planned, said := 0, 0, []string{}
+	add := func(name string, now, most int) {
+		allowed, planned = allowed+max(now, most), planned+most
+		if now > most {
+			said = append(said, fmt.Sprintf("%s allows more in AWS than the %d nodes that are configured", name, most))
+		}
+	}
+	for _, g := range p.Groups {
+		if group, known := o.Groups[g.Args.Name()].Get(); known && g.Template != nil {
+			add("group "+g.Args.Name(), group.Max, g.Args.Scaling.Max)
+		}
+	}
+	for _, part := range p.NodePools() {
+		live, known := o.NodePools[part.Name].Get()
+		most, _, errPlanned := p.allowedBy(nodepool.Planned(part.Spec))
+		if now, _, err := p.allowedBy(live); known && err == nil && errPlanned == nil {
+			add("NodePool "+part.Name, min(now, math.MaxInt32), min(most, math.MaxInt32))
+		}
+	}
+	if allowed <= planned {
+		return nil
+	}
+	bound := capacityplan.RaisedCeiling(allowed, strings.Join(said, "; ")+"; run pulumi up --refresh")
+	return &bound
+}
+
+// allowedBy is how many nodes the group allows as it lives.
 func (g Group) allowedBy(live clusterautoscaler.Live, realized capacityplan.Realized) int {
-	nodes := min(live.Max, g.Args.Scaling.Max)
+	nodes := live.Max
 	switch {
 	case !live.Degraded():
 		return nodes
@@ -197,19 +235,20 @@ func unknownLive(reason string) *capacityplan.Bound {
 	return &capacityplan.Bound{Kind: capacity.Live, Unknown: reason, PromiseOnly: true}
 }
 
-// shares are the limits that only this pool draws from, no larger than the groups and NodePools that live allow, and
-// for a NodePool less what displaced nodes take of its limit.
+// shares are the limits that only this pool draws from: what the groups and NodePools that live allow, and for a
+// NodePool less what displaced nodes take of its limit. More than was planned is no promise, since the pool as a whole
+// promises no more than is configured.
 func (p Pool) shares(o Observed) []capacityplan.SharedLimit {
 	limits := slices.Clone(p.Limits)
 	for i, g := range p.Groups {
 		if group, known := o.Groups[g.Args.Name()].Get(); known && i < len(limits) { // one group a share
-			limits[i].Amount = min(limits[i].Amount, g.allowedBy(group, o.Realized[p.Name()]))
+			limits[i].Amount = g.allowedBy(group, o.Realized[p.Name()])
 		}
 	}
 	for i, part := range p.NodePools() {
 		live, known := o.NodePools[part.Name].Get()
 		if nodes, _, err := p.allowedBy(live); known && err == nil && i < len(limits) { // one NodePool a share
-			limits[i].Amount = min(limits[i].Amount, nodes)
+			limits[i].Amount = nodes
 		}
 	}
 	if n := o.Displaced[p.Name()]; n > 0 && len(p.NodePools()) == len(limits) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headroom-eks/headroom/capacity"
 	capacityplan "github.com/headroom-eks/headroom/capacity/plan"
@@ -322,6 +323,61 @@ func TestWhatTwoSubnetsOfAZoneHaveLeftIsNotAddedUp(t *testing.T) {
 		p := promised(t, planned, func(o *Observed) { nobody(o); o.FreeAddresses = c.free })
 		if p.Nodes.Maximum != c.maximum {
 			t.Errorf("free %v: maximum %d, want %d; %v", c.free, p.Nodes.Maximum, c.maximum, p.Ceilings[0])
+		}
+	}
+}
+
+// A limit that somebody raised promises nothing more, and others must not count on what its pool may now take.
+func TestALimitThatWasRaisedTakesFromOthersAndPromisesNothing(t *testing.T) {
+	onDemand := func(p *config.Pool) { p.CapacityTypes = []pool.CapacityType{pool.OnDemand} }
+	planned := Decide(valid(t, func(env *config.Environment) { env.PodsSelectPool = true },
+		with(gpuPool(pool.Karpenter, named("firm"), upTo(8), onDemand, func(p *config.Pool) { p.Priority = 1 }),
+			gpuPool(pool.Karpenter, named("raised"), upTo(8), onDemand))), answers())
+	limit := func(gpus string) ask.Answer[nodepool.Live] {
+		return ask.Known(nodepool.Live{Exists: true, Limits: map[string]string{pool.GPUResource: gpus}})
+	}
+	for _, c := range []struct {
+		raised           ask.Answer[nodepool.Live]
+		firm, ofTheOther int
+	}{
+		{limit("8"), 8, 8},
+		{limit("10"), 6, 8},
+		{limit("200"), 0, 8},
+		{ask.Known(nodepool.Live{Exists: true}), 0, 8},
+	} {
+		document := planned.Document(Observed{
+			Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+			Realized: map[string]capacityplan.Realized{
+				"system": {}, "firm": {}, "raised": {},
+			},
+			NodePools:   map[string]ask.Answer[nodepool.Live]{"firm": limit("8"), "raised": c.raised},
+			OthersVCPUs: map[string]ask.Answer[int]{"L-DB2E81BA": ask.Known(0)},
+		})
+		got := map[string]int{}
+		for _, p := range document.Pools {
+			got[p.Name] = p.Nodes.Maximum
+		}
+		if got["firm"] != c.firm || got["raised"] > c.ofTheOther {
+			t.Errorf("limit %v: firm is promised %d, want %d; raised %d, at most %d", c.raised, got["firm"], c.firm,
+				got["raised"], c.ofTheOther)
+		}
+	}
+}
+
+// The update that takes a pool's objects out of the stack deletes them after it has counted.
+func TestObjectsThatAnUpdateDeletesPromiseNothing(t *testing.T) {
+	applied := func(env *config.Environment) { env.GitOps = config.GitOps{NodePools: "manifests", Applied: true} }
+	there := map[string]ask.Answer[nodepool.Live]{"gpu-l4": ask.Known(nodepool.Live{
+		Exists: true, Limits: map[string]string{pool.GPUResource: "8"},
+	})}
+	for former, want := range map[string]int{"apply": 1, "keep": 8, "manifests": 8} {
+		planned := Decide(valid(t, with(gpuPool(pool.Karpenter, upTo(8))), applied), answers(func(a *ask.Answers) {
+			living()(a)
+			a.Former = ask.Known(ask.Former{NodePools: former})
+		}))
+		p := promised(t, planned, func(o *Observed) { o.NodePools = there })
+		if p.Nodes.Maximum != want {
+			t.Errorf("after %s: promised %d, want %d", former, p.Nodes.Maximum, want)
 		}
 	}
 }

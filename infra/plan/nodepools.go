@@ -84,8 +84,11 @@ func (p *Pool) addWays() {
 	}
 }
 
+// leftToGitOps says that nobody vouches for the pools' objects: they are not confirmed to be applied elsewhere, or this
+// very update deletes those it made, after it has counted.
 func (d *decision) leftToGitOps() bool {
-	return d.env.GitOps.NodePools == "manifests" && !d.env.GitOps.Applied
+	deletes := d.live != nil && d.answers.Former.Value().NodePools == "apply"
+	return d.env.GitOps.NodePools == "manifests" && (!d.env.GitOps.Applied || deletes)
 }
 
 // nodePool of a spec with its class; what either cannot be is a problem of the pool at that path.

@@ -46,6 +46,7 @@ func Outputs(ctx *pulumi.Context, p plan.Plan, made *build.Made, now func() time
 			ctx.Export("karpenterInstanceProfileName", made.KarpenterInstanceProfileName)
 		}
 	}
+	ctx.Export("gitOpsNodePools", pulumi.String(p.Environment.GitOps.NodePools))
 	if len(made.Manifests) > 0 {
 		ctx.Export("manifests", merge(made.Manifests))
 	}
